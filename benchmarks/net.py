@@ -52,9 +52,9 @@ def compare(sets, Z=None, **options):
 
 
 def plan(sets):
-    from cospan.data import learn_plan, open_source
+    from cospan.data import encode, open_source
 
-    found = learn_plan([open_source(one) for one in sets.values()])
+    found = encode([open_source(one) for one in sets.values()])[0].plan
     return {**found.to_dict(), "features": found.feature_names, "left_out": found.left_out}
 
 

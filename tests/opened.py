@@ -1,13 +1,13 @@
 """Data opened and encoded in one step, with its warnings, as most tests want it."""
 
-from cospan._warnings import warn_of
-from cospan.data import EncodingPlan, Source, encode, open_source
+from cospan._notes import warn
+from cospan.data import EncodingPlan, Source, encode, notes_of, open_source
 
 
 def encoded(tables) -> list[Source]:
     """Several sets, encoded together."""
     sources = encode(tables)
-    warn_of(sources)
+    warn(notes_of(sources))
     return sources
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import load_digits
 
+from cospan._notes import Note
 from cospan.comparison import compare
 
 HOSTILE = {
@@ -103,7 +104,7 @@ def hostile_comparison(**changes):
         names=(HOSTILE["script"], HOSTILE["rtl"]),
         feature_names=nasty,
         ids=[f"{name} {i}" for i, name in enumerate(nasty)],
-        warnings=(HOSTILE["html"],),
+        warnings=(Note("note", HOSTILE["html"]),),
         settings={HOSTILE["html"]: HOSTILE["script"], "label": HOSTILE["long"]},
         **changes,
     )
@@ -116,6 +117,6 @@ def calm_comparison():
         60, 60, n,
         feature_names=[f"column {i}" for i in range(n)],
         ids=[f"row {i}" for i in range(n)],
-        warnings=("calm",),
+        warnings=(Note("note", "calm"),),
         settings={"one": "two", "label": "three"},
     )  # fmt: skip

@@ -85,7 +85,7 @@ def test_an_extra_column_of_rows_to_score_is_left_out_by_both(four):
     plain = compare_many({name: tables[name] for name in "pqr"}, tables["s"].head(9))
     assert_array_equal(many.weights, plain.weights)
     for found in (pair, many):
-        assert any("'more'" in text for text in found.warnings), found.warnings
+        assert any("'more'" in note.text for note in found.warnings), found.warnings
 
 
 def test_weights_of_two_sets_among_many_are_those_of_the_pair(four, found):
@@ -254,7 +254,7 @@ def test_the_data_is_read_at_most_twice_however_many_sets(monkeypatch):
     sampled = compare_many(sets, score_all=False)
     assert sum(n for _, n in read) == 240
     assert sampled.scored == (10,) * 6
-    assert "uniform sample of 10 rows" in sampled.warnings[0]
+    assert "uniform sample of 10 rows" in sampled.warnings[0].text
 
 
 def test_a_table_with_labels_is_read_as_its_classes(monkeypatch, four):

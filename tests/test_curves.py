@@ -622,7 +622,7 @@ def test_compare_many_chooses_a_curve_and_says_so():
     plain = cospan.compare_many(sets, n_permutations=19, curve=None)
     assert found.costs.curve is not None
     assert plain.costs.curve is None
-    assert any("curved" in text for text in found.warnings)
+    assert any("curved" in note.text for note in found.warnings)
     Z, label = three_rings(150, 1)
     hits = [(one.costs.weights(Z).argmax(axis=1) == label).mean() for one in (found, plain)]
     assert hits[0] > hits[1]

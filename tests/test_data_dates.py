@@ -85,7 +85,7 @@ def test_rows_to_score_may_lack_the_times():
     a, b = table(0), table(1, "2025-01-01")
     found = compare(a, b, b.drop(columns="t")[:50], n_permutations=19)
     assert found.groups[2].n == 50
-    assert any("the sets' mean is put in" in text for text in found.warnings)
+    assert any("the sets' mean is put in" in note.text for note in found.warnings)
 
 
 def test_a_plan_with_times_of_day_is_stored_and_older_ones_are_read():
@@ -162,7 +162,7 @@ def test_a_few_stray_texts_are_missing_however_the_sets_come(how, tmp_path):
         found = compare(a, b, n_permutations=19)
     assert found.features["y"].kind == "number"
     assert (found.features["y"].a.missing, found.features["y"].b.missing) == (0, 8 / N)
-    assert any("8 values of 'y', such as 'nil'" in text for text in found.warnings)
+    assert any("8 values of 'y', such as 'nil'" in note.text for note in found.warnings)
 
 
 def test_other_measures_tell_of_strays_too():
@@ -264,7 +264,7 @@ def test_whole_numbers_beyond_float64_are_told_apart(how, tmp_path):
     found = compare(a, b, n_permutations=19)
     origin = 2**55 - 2**55 % 10**12
     assert changed(found) == {f"k - {origin}"}
-    assert not any("Constant" in text for text in found.warnings)
+    assert not any("Constant" in note.text for note in found.warnings)
 
 
 # Labels ----------------------------------------------------------------------------------------

@@ -327,7 +327,7 @@ def test_compare_uses_all_columns_and_says_how():
         found = compare(*frames, Z=frames[1].drop(columns=["email"]), n_permutations=19)
     assert "town = Rome" in found.feature_names
     assert "income is missing" in found.feature_names
-    notes = " ".join(found.warnings)
+    notes = " ".join(map(str, found.warnings))
     assert "9 columns became" in notes
     assert "Left out: 'customer_id'" in notes
     assert found.group_z.n == len(frames[1])

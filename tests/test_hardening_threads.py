@@ -14,7 +14,6 @@ from threadpoolctl import ThreadpoolController
 
 from cospan import _arrays, compare
 from cospan._arrays import process
-from cospan._warnings import heard, warn
 from cospan.data import open_source
 from cospan.errors import CospanWarning
 
@@ -80,7 +79,7 @@ def test_a_hundred_comparisons_in_eight_threads_leave_no_trace(tmp_path):
     assert len(set(results)) == 2
     # every call heard its own warning, and once
     remarks = [w for _, w in results if w != ("images",)]
-    assert all(sum("Left out: 'name'" in text for text in w) == 1 for w in remarks)
+    assert all(sum("Left out: 'name'" in note.text for note in w) == 1 for w in remarks)
 
 
 @pytest.mark.usefixtures("two_blas_threads")
@@ -133,18 +132,21 @@ def test_a_setting_is_put_back_after_an_error():
     assert changes == ["changed", "put back"]
 
 
-def test_each_thread_hears_its_own_warnings():
-    gate = threading.Barrier(8)
+def test_each_comparison_has_its_own_warnings():
+    names, gate = ("first", "second"), threading.Barrier(2)
 
-    def work(number):
-        with heard() as texts:
-            gate.wait(10)
-            warn(f"warning {number}")
-            gate.wait(10)
-        return texts
+    def work(column):
+        tables = [frame(seed).rename(columns={"name": column}) for seed in (0, 1)]
+        gate.wait(10)
+        return " ".join(map(str, compare(*tables, n_permutations=0).warnings))
 
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(work, range(8))) == [[f"warning {n}"] for n in range(8)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CospanWarning)
+        with ThreadPoolExecutor(2) as pool:
+            found = list(pool.map(work, names))
+    for text, own, other in zip(found, names, names[::-1], strict=True):
+        assert text.count(f"Left out: '{own}'") == 1
+        assert f"'{other}'" not in text
 
 
 def test_a_warning_points_at_the_line_of_the_caller():

@@ -13,7 +13,7 @@ import pytest
 from sklearn.datasets import load_wine
 
 from cospan import compare, compare_many, report, sensitivity
-from cospan._warnings import Remark
+from cospan._notes import Note
 from cospan.errors import CospanError, InputError, MissingDependencyError
 from cospan.evidence import Held, Size
 from cospan.report import content_of, html
@@ -356,14 +356,14 @@ def test_the_linear_span_has_a_report_too():
 
 def test_one_warning_is_shown_and_all_are_listed(table):
     told = (
-        Remark("encoding", "3 columns became 9 features."),
-        Remark("few rows", "Mind the gap."),
-        Remark("sampled", "Mind the step.", "Take a longer one."),
-        Remark("few rows", "Mind the gap."),
+        Note("encoding", "3 columns became 9 features."),
+        Note("few rows", "Mind the gap."),
+        Note("sampled", "Mind the step.", "Take a longer one."),
+        Note("few rows", "Mind the gap."),
     )
     content = content_of(replace(table, warnings=told))
     assert content.warning == "Mind the step. Take a longer one."
-    assert content.remarks == told[:3]
+    assert content.remarks == tuple(map(str, told[:3]))
 
 
 def test_no_greek_letter_in_the_first_screen(mixed, many):

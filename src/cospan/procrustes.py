@@ -19,8 +19,8 @@ import scipy.linalg
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._notes import Note, warn
 from cospan._validate import as_option, as_rows, check_names, feature_names_of
-from cospan._warnings import warn
 from cospan.errors import InputError
 from cospan.model import JointFrame, in_feature_units, shared_mask
 
@@ -146,7 +146,7 @@ def relative_procrustes(
     if not len(used):
         raise InputError(f"No direction has min(c, s) above {shared_above:g}; lower shared_above.")
     if left.shape[0] < len(used):
-        _warn_too_few(left.shape[0], len(used))
+        warn([_too_few(left.shape[0], len(used))])
     turn, lift = _metric_maps(frame, used, metric)
     rotation, residual = _fit(
         _shared_coordinates(frame, left, "X", used, turn),
@@ -194,14 +194,12 @@ def _plain_residual(X: np.ndarray, Y: np.ndarray, center: np.ndarray) -> float:
     return _fit(X, Y)[1]
 
 
-def _warn_too_few(rows: int, directions: int) -> None:
-    remedy = "Pass more pairs, or raise shared_above."
-    warn(
+def _too_few(rows: int, directions: int) -> Note:
+    text = (
         f"{rows} pairs of rows do not fix a rotation of {directions} directions; the rest of it "
-        "is arbitrary.",
-        code="few pairs",
-        remedy=remedy,
+        "is arbitrary."
     )
+    return Note("few pairs", text, "Pass more pairs, or raise shared_above.", loud=True)
 
 
 # ---- the span view ----------------------------------------------------------------------------

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
+from cospan._notes import Note, warn
 from cospan._tables import make_dataframe
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._types import Floats
 from cospan._validate import as_rows, as_shrinkage, feature_names_of
 from cospan.audit.flips import fit_flips, fit_rate, separates
-from cospan.data import encode, open_source
+from cospan.data import encode, notes_of, open_source
 from cospan.errors import InputError
 from cospan.model import Given, RowsAgain, SetCosts, Settings, calibrated_weights
 from cospan.summary import Summary
@@ -237,7 +238,8 @@ def audit_labels(X: Any, y: Any, *, level: float = LEVEL, **settings: Unpack[Giv
     2   50      1          2      0.981     True
     3   69      9          7      0.931    False
     """
-    rows, names = _rows(X)
+    rows, names, notes = _rows(X)
+    warn(notes)
     labels, classes, own = _labels(y, rows.shape[0])
     settings["calibrate"] = True  # to flag labels, costs must be probabilities
     settings.setdefault("curve", None)
@@ -256,16 +258,17 @@ def audit_labels(X: Any, y: Any, *, level: float = LEVEL, **settings: Unpack[Giv
     return LabelAudit.from_weights(weights, own, classes, labels=labels, level=level, shares=shares)
 
 
-def _rows(X: Any) -> tuple[Any, tuple[str, ...] | None]:
-    """Rows of numbers and what they are called; of a table with text or gaps, as `compare` does."""
+def _rows(X: Any) -> tuple[Any, tuple[str, ...] | None, list[Note]]:
+    """Rows of numbers, what they are called, and notes; of a table with text or gaps encoded."""
     names = feature_names_of(X)
     try:
-        return as_rows(X, "X"), names
+        return as_rows(X, "X"), names, []
     except InputError:
         if names is None:
             raise
     source = encode([open_source(X, name="X")])[0]
-    return source.read().rows, source.feature_names
+    rows = source.read().rows
+    return rows, source.feature_names, notes_of([source])
 
 
 def _labels(y: Any, n: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:

@@ -11,7 +11,6 @@ import numpy as np
 
 from cospan._json import json_text
 from cospan._text import plural, printable
-from cospan._warnings import warn_of
 from cospan.cli.options import Chosen
 from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal
@@ -24,7 +23,7 @@ from cospan.comparison.score_files import (
     with_text_ids,
 )
 from cospan.comparison.scorer import Scorer
-from cospan.data import EncodingPlan, Source, Table, encode, encode_by, open_source
+from cospan.data import EncodingPlan, Source, Table, encode, encode_by, notes_of, open_source
 from cospan.errors import InputError, ModelFileError
 from cospan.model import JointFrame, SetCosts
 from cospan.model_file import load
@@ -114,7 +113,8 @@ def audit(
         check_places([check_table_path(output)], [data, *files_among(label)])
     source = encode([open_source(data, label=label, **reading)])[0]
     table = source.read()
-    warn_of([source])
+    for note in notes_of([source]):
+        terminal.warn(str(note))
     found = audit_labels(table.rows, table.labels)
     order = found.order
     columns = {"id": np.asarray(table.ids)[order], "label": found.labels[order]} | {

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from cospan._warnings import heard
 from cospan.cli.gates import Gate, crossed, remedy_for, values_of
 from cospan.cli.options import Chosen, Outputs, What
 from cospan.cli.places import check_places, files_among
@@ -111,9 +110,8 @@ def _are_more_than_two(sets: Sequence[str], what: What, reading: Chosen) -> bool
     """Whether there are more than two sets: that many files, or classes of one table."""
     if len(sets) != 1 or what.label is None or what.a is not None or what.b is not None:
         return len(sets) > 2
-    with heard():  # warnings come when the sets are read
-        table = _left_to_workers(sets, what, reading)[0]
-        return len(classes_of(table, what.label, reading)) > 2
+    table = _left_to_workers(sets, what, reading)[0]
+    return len(classes_of(table, what.label, reading)) > 2
 
 
 # ---- what comes out ----------------------------------------------------------------------------
@@ -142,7 +140,7 @@ def _command() -> str | None:
 def show(terminal: Terminal, found: Found, outputs: Outputs, panel: Panel | None = None) -> None:
     """The comparison as text or JSON, and which files were written."""
     terminal.stop_progress()
-    terminal.heard(found.warnings)
+    terminal.heard(map(str, found.warnings))
     if outputs.json:
         terminal.result(json_of(found, panel))
     else:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._warnings import warn
+from cospan._notes import Note
 from cospan.audit import LabelAudit, shares_of
 from cospan.comparison.reading import as_text
 from cospan.comparison.scoring import Group
@@ -25,6 +25,7 @@ class Audited(NamedTuple):
 
     audit: LabelAudit
     of: str
+    notes: tuple[Note, ...] = ()
 
 
 def audit_rows(
@@ -53,13 +54,13 @@ def audit_rows(
         reference=(weights, own),
         shares=shares_of(sides[known], 2),
     )
-    if not known.all():
-        _tell_others(labels[~known], further.name)
-        audit = _among_others(audit, known, labels, further.kept.weights)
-    return Audited(audit, "z")
+    if known.all():
+        return Audited(audit, "z")
+    audit = _among_others(audit, known, labels, further.kept.weights)
+    return Audited(audit, "z", (_of_others(labels[~known], further.name),))
 
 
-def _tell_others(labels: NDArray[Any], name: str) -> None:
+def _of_others(labels: NDArray[Any], name: str) -> Note:
     others = sorted({as_text(label) for label in labels.tolist()})
     text = (
         "{name}: {n:,} row is labelled {labels}, which is no set; its label is not checked."
@@ -67,7 +68,8 @@ def _tell_others(labels: NDArray[Any], name: str) -> None:
         else "{name}: {n:,} rows are labelled {labels}, which is no set; their labels are not "
         "checked."
     )
-    warn(text.format(name=name, n=len(labels), labels=listing(others)), code="labels not checked")
+    text = text.format(name=name, n=len(labels), labels=listing(others))
+    return Note("labels not checked", text, loud=True)
 
 
 def _among_others(

@@ -76,8 +76,7 @@ def _joint(
     read: Sequence[ReadSet], settings: Settings, picture: bool, again: Again | None
 ) -> Fitted:
     a, b = (one.summary for one in read)
-    options = settings.of_the_sets()
-    frame = JointFrame.from_summaries(a, b, picture=picture, again=again, **options)
+    frame = JointFrame.of_sets(a, b, settings, picture=picture, again=again)
     return Fitted(frame, None, [0, 1])
 
 

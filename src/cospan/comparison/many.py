@@ -80,7 +80,7 @@ class ManyComparison(View):
     image_shape : tuple of int or None
     settings : dict
         The settings used, ready for JSON.
-    warnings : tuple of str
+    warnings : tuple of Note
         What a reader should know before believing the numbers.
     version : str
     seconds : float

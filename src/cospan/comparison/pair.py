@@ -71,7 +71,7 @@ class Comparison(View):
         (height, width) or (height, width, channels) where a row is a picture.
     settings : dict
         The settings used, ready for JSON.
-    warnings : tuple of str
+    warnings : tuple of Note
         What a reader should know before believing the numbers.
     version : str
         The version of cospan that made this.

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._notes import Note
 from cospan._types import Floats
-from cospan._warnings import Remark
 from cospan.comparison.fitting import Fitted
 from cospan.comparison.opening import Opened
 from cospan.comparison.reading import Progress, ReadSet, Sets, sample_size
@@ -193,7 +193,7 @@ def study_pair(
     apart: Separation,
     to_check: RowsToCheck,
     progress: Progress,
-) -> tuple[PairFindings, tuple[Remark, ...]]:
+) -> tuple[PairFindings, tuple[Note, ...]]:
     """Test two sets and find which columns and relations changed; what to know about it."""
     read, sets = done.read, done.opened.sets
     angles = [group.angles for group in done.groups if group.angles is not None]
@@ -219,7 +219,7 @@ def study_pair(
     remarks = _times_apart(changes)
     if math.isnan(changes.p):
         text = f"There is no p-value: a test needs at least {FEWEST_ROWS} rows in each set."
-        remarks = (Remark("no p-value", text), *remarks)
+        remarks = (Note("no p-value", text), *remarks)
     return PairFindings(changes, effect_a, effect_b), remarks
 
 
@@ -259,13 +259,13 @@ def _made_names(n: int, shape: tuple[int, ...] | None) -> tuple[str, ...]:
     return tuple(f"pixel {','.join(map(str, place))}" for place in np.ndindex(shape))
 
 
-def _times_apart(changes: Changes) -> tuple[Remark, ...]:
+def _times_apart(changes: Changes) -> tuple[Note, ...]:
     """Dates that separate the sets by themselves, as those of training and production do."""
     found = [
         one.name for one in changes.features if one.kind == "date" and abs(one.difference) >= APART
     ]
     return tuple(
-        Remark(
+        Note(
             "times apart",
             f"The sets are of different times: {name} alone separates them, whatever else changed.",
             f'drop="{name}" compares the rest.',

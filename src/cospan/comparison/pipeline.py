@@ -9,16 +9,15 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from cospan._notes import Note, warn
 from cospan._text import plural
 from cospan._version import VERSION
-from cospan._warnings import Remark, heard, warn
 from cospan.comparison.auditing import Audited, audit_rows, rows_to_check, sides_of_labels
 from cospan.comparison.fitting import Model, fit_sets
 from cospan.comparison.opening import Opened
@@ -62,26 +61,29 @@ def compare_sets(
 ) -> Result:
     """Compare sets, from what is asked for to what is found."""
     started = time.perf_counter()
-    with heard_warnings() as heard:
-        done = _score_sets(asked, progress, sink)
-    _warn_of_notes(done.opened)
+    settings, opened, joint = asked.prepare()
+    try:
+        done = _score_sets(settings, opened, joint, asked.image_shape, progress, sink)
+    finally:  # after an error too: a column left out may be the reason
+        warn(note for note in _source_notes(opened) if note.loud)
     names = done.opened.sets.names
     pairs = separate_pairs(done.groups, done.fitted)
     labelled = done.further if done.opened.labelled else None
     audited = audit_rows(done.groups, names, labelled, done.opened.classes)
     pair, linkage = None, None
+    on_pair: tuple[Note, ...] = ()
     shown: list[Chunk] = []
     if isinstance(done.fitted.model, JointFrame):
         to_check = rows_to_check(audited, done.every_group, names)
-        pair, why_not = study_pair(
+        pair, on_pair = study_pair(
             done, done.fitted.model, pairs.between(0, 1), to_check, progress or _silent
         )
-        heard += why_not
     else:
         linkage = join_sets(pairs.matrix(), done.fitted.order)
         shown = [] if done.shape else shown_rows(done.read, done.settings.seed)
     differs = pair is None or pair.changes.verdict.differs
     given = {name: value for name, value in asked.options.items() if value is not None}
+    warn((*done.fitted.model.notes, *audited.notes))
     return Result(
         names=names,
         model=done.fitted.model,
@@ -95,7 +97,7 @@ def compare_sets(
         feature_names=done.feature_names,
         image_shape=done.shape,
         settings={**done.settings.as_dict(), **given},
-        warnings=_remarks(done, audited, heard, differs),
+        warnings=_notes(done, audited, on_pair, differs),
         schema_changes=done.opened.sets.schema_changes,
         version=VERSION,
         seconds=time.perf_counter() - started,
@@ -104,12 +106,18 @@ def compare_sets(
     )
 
 
-def _score_sets(asked: Asked, progress: Progress | None, sink: Sink | None) -> ScoredSets:
-    """Open, read, fit, score."""
-    settings, opened, joint = asked.prepare()
+def _score_sets(
+    settings: Settings,
+    opened: Opened,
+    joint: bool,
+    image_shape: tuple[int, ...] | None,
+    progress: Progress | None,
+    sink: Sink | None,
+) -> ScoredSets:
+    """Read, fit, score."""
     sets = opened.sets
     settings = settings.settled(sets.n_rows, sets.n_features)
-    shape = _shape_of_images(asked.image_shape, opened)
+    shape = _shape_of_images(image_shape, opened)
     read = sets.read(exact=bool(settings.exact), seed=SAMPLE_SEED, progress=progress)
     if settings.score_all is None:
         settings = replace(settings, score_all=sum(one.rows for one in read) <= SCORED_ROWS)
@@ -182,45 +190,25 @@ def _shape_of_images(given: tuple[int, ...] | None, opened: Opened) -> tuple[int
 # ---- what a reader should know -----------------------------------------------------------------
 
 
-def _warn_of_notes(opened: Opened) -> None:
-    """A warning of what was found in the data, each once."""
+def _source_notes(opened: Opened) -> list[Note]:
+    """What was found in the data, and columns of the further rows that the sets have not."""
     further = [] if opened.further is None else [opened.further]
-    notes = [note for source in (*opened.sets.sources, *further) for note in source.notes]
-    for note in dict.fromkeys(note for note in notes if note.loud):
-        warn(Remark.of_note(note))
-    for change in further[0].changes if further else ():
-        warn(str(change), code="schema")
+    found = [note for source in (*opened.sets.sources, *further) for note in source.notes]
+    changes = further[0].changes if further else ()
+    return [*found, *(Note("schema", str(change), loud=True) for change in changes)]
 
 
-@contextmanager
-def heard_warnings() -> Iterator[list[Remark]]:
-    """Passes warnings on at the end, each once; the list then holds what cospan warned of."""
-    texts: list[Remark] = []
-    try:
-        with heard() as caught:
-            yield texts
-    finally:  # after an error too: a column left out may be the reason
-        texts.extend(dict.fromkeys(caught))
-        for text in texts:
-            warn(text)
-
-
-def _remarks(
-    done: ScoredSets, audited: Audited, heard: Sequence[Remark], differs: bool
-) -> tuple[Remark, ...]:
-    """The remarks on a comparison, those of the sources first; `differs`: there is evidence."""
+def _notes(
+    done: ScoredSets, audited: Audited, on_pair: Sequence[Note], differs: bool
+) -> tuple[Note, ...]:
+    """The notes on a comparison, those of the sources first; `differs`: there is evidence."""
     opened, model = done.opened, done.fitted.model
-    sources = [*opened.sets.sources, *([opened.further] if opened.further is not None else [])]
-    notes = dict.fromkeys(note for source in sources for note in source.notes)
-    found = [Remark.of_note(note) for note in notes]
-    if opened.further is not None:
-        found += [Remark("schema", str(change)) for change in opened.further.changes]
-    found += heard
+    found = [*_source_notes(opened), *model.notes, *on_pair, *audited.notes]
     for group in done.every_group:
         found += _of_group(group, model)
     found += _constant(opened, model)
     if model.curve is not None and differs:
-        found.append(Remark("curved", CURVED))
+        found.append(Note("curved", CURVED))
     flagged = float(np.mean(np.asarray(audited.audit.flagged)))
     if flagged > WORTH_SAYING:
         text = (
@@ -228,21 +216,21 @@ def _remarks(
             "{share:.0%} of the rows look more like the other set.",
             "{share:.0%} of the labelled rows look more like the other set.",
         )[2 if audited.of == "z" else int(model.geometry.n_sets == 2)]
-        found.append(Remark("rows elsewhere", text.format(share=flagged)))
+        found.append(Note("rows elsewhere", text.format(share=flagged)))
     return tuple(dict.fromkeys(found))
 
 
-def _of_group(group: Group, model: Model) -> Iterator[Remark]:
+def _of_group(group: Group, model: Model) -> Iterator[Note]:
     if group.own is not None and group.total < FEW_ROWS:
         rows = plural(group.total, "row")
         text = "{name} has only {rows}: expect wide intervals."
-        yield Remark("few rows", text.format(name=group.name, rows=rows))
+        yield Note("few rows", text.format(name=group.name, rows=rows))
     if group.sampled:
         text = "Of {name} a uniform sample of {rows} was scored, not all {total:,}."
         rows = plural(group.n, "row")
         remedy = "score_all=True scores every one."
         said = text.format(name=group.name, rows=rows, total=group.total)
-        yield Remark("sampled", said, remedy)
+        yield Note("sampled", said, remedy)
     if isinstance(model, JointFrame) and group.kept.alignment is not None and model.blocks.k:
         astray = 1 - float(np.mean(np.asarray(group.kept.alignment.relational)))
         if astray > WORTH_SAYING:
@@ -251,10 +239,10 @@ def _of_group(group: Group, model: Model) -> Iterator[Remark]:
                 "shrinkage their angles mislead."
             )
             remedy = 'Give shrinkage="auto".'
-            yield Remark("outside the sets", text.format(share=astray, name=group.name), remedy)
+            yield Note("outside the sets", text.format(share=astray, name=group.name), remedy)
 
 
-def _constant(opened: Opened, model: Model) -> Iterator[Remark]:
+def _constant(opened: Opened, model: Model) -> Iterator[Note]:
     first = opened.sets.first
     constant = model.geometry.constant_features
     if first is None or first.feature_names is None or first.image_shape or not len(constant):
@@ -267,4 +255,4 @@ def _constant(opened: Opened, model: Model) -> Iterator[Remark]:
     text = "Constant in all sets, and kept out: {names}."
     if model.geometry.n_sets == 2:
         text = "Constant in both sets, and kept out: {names}."
-    yield Remark("constant columns", text.format(names=listing(names)))
+    yield Note("constant columns", text.format(names=listing(names)))

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan._json import json_text, plain
-from cospan._warnings import Remark
 from cospan.comparison.auditing import worst_rows
 from cospan.comparison.scoring import Size
 
@@ -112,7 +111,7 @@ def _common(
         "image_shape": plain(c.image_shape),
         "schema_changes": [change.to_dict() for change in c.schema_changes],
         "settings": plain(c.settings),
-        "warnings": [Remark.of(text).to_dict() for text in c.warnings],
+        "warnings": [note.to_dict() for note in c.warnings],
         "seconds": c.seconds,
     }
 

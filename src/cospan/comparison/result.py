@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from cospan._json import json_text
+from cospan._notes import Note
 from cospan.comparison.auditing import Audited
 from cospan.comparison.fitting import Model
 from cospan.comparison.pairs import Linkage, PairFindings, Pairs
@@ -32,7 +33,7 @@ class Facts:
 
     image_shape: tuple[int, ...] | None
     settings: dict[str, object]
-    warnings: tuple[str, ...]
+    warnings: tuple[Note, ...]
     schema_changes: tuple[SchemaChange, ...]  # columns that are not the same in all sets
     version: str
     seconds: float

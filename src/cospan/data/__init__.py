@@ -13,7 +13,9 @@ values are filled by the sets' mean beside a column that says where; identifiers
 left out, with the reason.
 """
 
-from .base import Chunk, Note, Options, listing
+from cospan._notes import Note
+
+from .base import Chunk, Options, listing
 from .decide import times_between
 from .encoder import Encoder
 from .encoding import check_same_features, encode, encode_by
@@ -23,8 +25,8 @@ from .opening import open_source
 from .paths import folders_below, split_part
 from .plan import ColumnPlan, EncodingPlan
 from .profiles import ColumnProfile, SetProfile
-from .readings import AMBIGUOUS, READINGS, boolean_pair, chosen, coded, parsed
-from .source import Source, read_ahead
+from .readings import AMBIGUOUS, READINGS, ZONE, boolean_pair, chosen, coded, parsed
+from .source import Source, notes_of, read_ahead
 from .tables import LEARN_ROWS, Table
 from .values import family, numbers
 
@@ -32,6 +34,7 @@ __all__ = [
     "AMBIGUOUS",
     "LEARN_ROWS",
     "READINGS",
+    "ZONE",
     "Chunk",
     "ColumnPlan",
     "ColumnProfile",
@@ -53,6 +56,7 @@ __all__ = [
     "family",
     "folders_below",
     "listing",
+    "notes_of",
     "numbers",
     "open_source",
     "parsed",

@@ -25,9 +25,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from cospan import _arrays
+from cospan._notes import Note
 from cospan.errors import InputError, SourceError
 
-from .base import Chunk, Note, Options, Reader, float_type, listing
+from .base import Chunk, Options, Reader, float_type, listing
 from .paths import check_readable, reading, sniff
 
 #: NumPy has no arrays of more.

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._notes import Note
 from cospan.errors import InputError
 
 #: A chunk of rows takes about this much memory unless ``chunk_rows`` says otherwise.
@@ -26,22 +27,6 @@ MAX_CHUNK_ROWS = 2**18
 MAX_PIXELS_SIZED = 2**20
 MISSING = ("indicator", "mean", "drop", "error")
 IMAGE_MODES = ("L", "RGB")
-
-
-@dataclass(frozen=True)
-class Note:
-    """What a reader of a result should know: its kind, a sentence, and what to do about it.
-
-    A `loud` note is worth a warning as well.
-    """
-
-    code: str
-    text: str
-    remedy: str = ""
-    loud: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.text} {self.remedy}" if self.remedy else self.text
 
 
 class Chunk(NamedTuple):

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._notes import Note
 from cospan._text import plural
 from cospan.errors import InputError, SourceError
 
-from .base import Chunk, Note, Options, Reader, listing
+from .base import Chunk, Options, Reader, listing
 from .values import absurd, all_usual
 
 

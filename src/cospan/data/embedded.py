@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._notes import Note
 from cospan._packages import needed
 from cospan._text import first_line, plural
 from cospan.errors import InputError
 
-from .base import Chunk, Note, Options, Reader, require
+from .base import Chunk, Options, Reader, require
 from .cleaning import taken
 from .images import ImageReader
 from .tables import Table

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from cospan._notes import Note
 from cospan.errors import InputError
 
-from .base import CHUNK_BYTES, Chunk, Note, Reader, listing
+from .base import CHUNK_BYTES, Chunk, Reader, listing
 from .cleaning import absurd_notes
 from .decide import decide_column, made_of_dates
 from .encoder import Encoder

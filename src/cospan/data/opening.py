@@ -13,12 +13,13 @@ from typing import IO, Any
 
 import numpy as np
 
+from cospan._notes import Note
 from cospan._packages import needed
 from cospan._text import first_line
 from cospan.errors import InputError, SourceError
 
 from .arrays import array_reader, idx_reader, is_array, is_idx, npy_reader, npz_reader
-from .base import Note, Options, Reader, listing
+from .base import Options, Reader, listing
 from .images import IMAGE_SUFFIXES, ImageReader
 from .paths import check_readable, files_below, reading, sniff, split_part
 from .source import Source

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from cospan._notes import Note
 from cospan.errors import InputError
 
-from .base import MISSING, Note
+from .base import MISSING
 
 #: What makes features.
 USED = ("number", "boolean", "category", "date", "time of day", "duration", "vector")

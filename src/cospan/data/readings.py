@@ -203,7 +203,7 @@ def _moments(texts: pa.Array) -> pa.Array:
     import pyarrow.compute as pc
 
     texts = _replaced(texts, (r"(\.\d{6})\d+", r"\1"))
-    zoned = pc.match_substring_regex(texts, pattern=_ZONE)
+    zoned = pc.match_substring_regex(texts, pattern=ZONE)
     plain = pc.if_else(zoned, None, texts)
     aware = pc.if_else(zoned, texts, None)
     return pc.coalesce(
@@ -233,7 +233,8 @@ _POWER = r"(?:[eE][+-]?\d+)?"
 _FIELDS = {"day": r"(0?[1-9]|[12]\d|3[01])", "month": r"(0?[1-9]|1[0-2])", "year": r"(\d{4})"}
 _HOURS, _MINUTES = r"(?:[01]?\d|2[0-3])", r":[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?"
 _TIME = rf"(?:{_HOURS}{_MINUTES}|(?:0?[1-9]|1[0-2]){_MINUTES} ?[AaPp][Mm])"
-_ZONE = r":\d\d(?:\.\d+)?(?:Z|[+-]\d\d(?::?\d\d)?)$"
+#: The end of a text with a time and its zone.
+ZONE = r":\d\d(?:\.\d+)?(?:Z|[+-]\d\d(?::?\d\d)?)$"
 
 
 def _date(order: str) -> Reading:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from cospan._notes import Note
 from cospan.errors import InputError
 
-from .base import Chunk, Note, Options, Reader
+from .base import Chunk, Options, Reader
 from .cleaning import Cleaning, classes_in, even, joined
 
 if TYPE_CHECKING:
@@ -118,17 +118,25 @@ class Source:
         return f"Source({self.name!r}, {rows} rows × {self.n_features:,} features)"
 
 
+def notes_of(sources: Sequence[Source]) -> list[Note]:
+    """What is worth a warning: columns that not all sets have, and what was found in the rows."""
+    changes = (change for source in sources for change in source.changes)
+    found = [Note("schema", str(change), loud=True) for change in changes]
+    found += [note for source in sources for note in source.notes if note.loud]
+    found += [note for source in sources for note in source.met]
+    return list(dict.fromkeys(found))
+
+
 def read_ahead(blocks: Iterator[Item]) -> Iterator[Item]:
     """The same blocks, each made in a second thread while the one before is at work.
 
     >>> list(read_ahead(iter("abc")))
     ['a', 'b', 'c']
     """
-    context = copy_context()  # so that warnings reach whoever listens in this thread
     with ThreadPoolExecutor(1, thread_name_prefix="cospan-reading") as reader:
-        coming = reader.submit(context.run, _next, blocks)
+        coming = reader.submit(_next, blocks)
         while (block := coming.result()) is not None:
-            coming = reader.submit(context.run, _next, blocks)
+            coming = reader.submit(_next, blocks)
             yield block
 
 

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cospan._notes import Note
 from cospan._packages import needed
 from cospan._text import first_line
 from cospan.errors import InputError, SourceError
 
-from .base import Note, listing
+from .base import listing
 from .paths import reading
 from .values import is_list, is_numeric, storage
 

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._notes import Note
 from cospan.errors import InputError, SourceError
 
-from .base import Chunk, Note, Options, Reader, listing, require
+from .base import Chunk, Options, Reader, listing, require
 from .cleaning import classes_in, taken
 from .images import Decoder, is_image
 from .source import Source

@@ -13,10 +13,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cospan._notes import Note
 from cospan._text import is_number
 from cospan.errors import SourceError
 
-from .base import Note, listing
+from .base import listing
 from .paths import reading, sniff
 from .readings import MISSING_TEXTS
 from .streams import TableStream

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cospan import _arrays as arrays
+from cospan._notes import warn
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._types import Floats
 from cospan._validate import as_shrinkage, as_weights, feature_names_of
@@ -252,7 +253,9 @@ class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseE
         settings = ClassSettings(
             **{one.name: getattr(self, one.name) for one in fields(ClassSettings)}
         )
-        return FittedClasses.fit([summaries[k] for k in sorted(summaries)], settings, again)
+        fitted = FittedClasses.fit([summaries[k] for k in sorted(summaries)], settings, again)
+        warn(fitted.model.notes)
+        return fitted
 
     @classmethod
     def from_fitted(

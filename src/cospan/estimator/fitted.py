@@ -55,7 +55,9 @@ class FittedClasses:
             raise InputError('weighting="frame" belongs to span="linear"; give both.')
         model: JointFrame | SetCosts
         if len(summaries) == 2:
-            model = JointFrame.from_summaries(summaries[0], summaries[1], again=again, **options)
+            model = JointFrame.of_sets(
+                summaries[0], summaries[1], Settings.of(**options), again=again
+            )
         else:
             model = SetCosts.from_summaries(summaries, weighting=weighting, again=again, **options)
         if threshold is None:

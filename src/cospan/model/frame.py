@@ -18,6 +18,7 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._notes import warn
 from cospan._types import Floats
 from cospan._validate import as_option, as_rows, check_names
 from cospan.decomposition import Blocks
@@ -26,10 +27,17 @@ from cospan.model.alignment import Alignment, LeaveOneOut
 from cospan.model.curved import Again, RowsAgain, with_curve
 from cospan.model.directions import Directions, Parts, differences_of, parts_of, truncated
 from cospan.model.leave_one_out import removed_weights
-from cospan.model.pair import decomposed, prepared_rows, with_uv
+from cospan.model.pair import decomposed, notes_on_sharing, prepared_rows, with_uv
 from cospan.model.prepared import in_feature_units, working_rows
 from cospan.model.scoring import Scorer, is_chunks
-from cospan.model.set_model import Derived, SetModel, calibrated, chosen_sets, parts_left_out
+from cospan.model.set_model import (
+    Derived,
+    SetModel,
+    calibrated,
+    chosen_sets,
+    notes_on_weights,
+    parts_left_out,
+)
 from cospan.model.settings import Given, Settings
 from cospan.summary import Summary
 
@@ -192,7 +200,8 @@ class JointFrame(SetModel):
         b = Summary.of(B, sample_weight_b, name="B", sample_size=size)
         rows = ((A, sample_weight_a), (B, sample_weight_b))
         again = None if curve is None else RowsAgain(rows)
-        frame = cls._of(a, b, settings, picture, again)
+        frame = cls.of_sets(a, b, settings, picture=picture, again=again)
+        warn(frame.notes)
         return with_uv(frame, A, B, sample_weight_a, sample_weight_b) if keep_uv else frame
 
     @classmethod
@@ -215,15 +224,26 @@ class JointFrame(SetModel):
         """
         if not (isinstance(a, Summary) and isinstance(b, Summary)):
             raise InputError("from_summaries takes two summaries; use fit(A, B) for rows.")
-        return cls._of(a, b, Settings.of(**(Given(curve=None) | settings)), picture, again)
+        given = Settings.of(**(Given(curve=None) | settings))
+        frame = cls.of_sets(a, b, given, picture=picture, again=again)
+        warn(frame.notes)
+        return frame
 
     @classmethod
-    def _of(
-        cls, a: Summary, b: Summary, settings: Settings, picture: bool, again: Again | None
+    def of_sets(
+        cls,
+        a: Summary,
+        b: Summary,
+        settings: Settings,
+        *,
+        picture: bool = False,
+        again: Again | None = None,
     ) -> JointFrame:
+        """The frame of two summaries, without a warning of its notes."""
         chosen = chosen_sets((a, b), settings, ("A", "B"), picture)
         found = decomposed(chosen)
-        frame = cls(geometry=chosen.geometry, **found._asdict())
+        notes = (*notes_on_weights((a, b)), *notes_on_sharing(chosen, found.blocks))
+        frame = cls(geometry=chosen.geometry, notes=notes, **found._asdict())
         frame, tried = calibrated(frame, chosen, settings, found.inner(chosen.working))
         return frame if settings.curve is None else with_curve(frame, tried, settings, again)
 

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._notes import warn
 from cospan._tolerance import PRESENT_SHARE, SAME_EIGENVALUE, STILL
 from cospan._types import Bools, Floats, Index
 from cospan.decomposition import gsvd
@@ -114,6 +115,7 @@ class ManyFrame:
         names = names or tuple(map(str, range(1, len(summaries) + 1)))
         _check_names(names, summaries)
         costs = SetCosts.from_summaries(summaries, labels=names, **settings)
+        warn(costs.notes)
         return cls.of_costs(summaries, costs, names)
 
     @classmethod

@@ -10,9 +10,9 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._notes import Note
 from cospan._tolerance import rank_tolerance
 from cospan._validate import as_option, as_rows, as_weights, check_names
-from cospan._warnings import warn
 from cospan.decomposition import GSVD, Blocks, gsvd
 from cospan.model.choice import Chosen
 from cospan.model.prepared import WorkingSets, in_feature_units
@@ -54,7 +54,7 @@ class Decomposed(NamedTuple):
 
 
 def decomposed(chosen: Chosen) -> Decomposed:
-    """The directions of two sets; a warning where they share none."""
+    """The directions of two sets."""
     working, g, _ = chosen
     left, right = (working.shrunk(k, g.shrinkage) for k in (0, 1))
     tol = working.tolerance() if g.shrinkage == 0 and g.tol is None else g.tol
@@ -66,16 +66,22 @@ def decomposed(chosen: Chosen) -> Decomposed:
         alive = arrays.like(np.isin(np.arange(g.n_features), constant, invert=True), left)
         left, right = left * alive[None, :], right * alive[None, :]
     factors = gsvd(left, right, tol=tol, compute_uv=False, check_finite=False)
+    return Decomposed.of(factors, working.basis, compress=not without)
+
+
+def notes_on_sharing(chosen: Chosen, blocks: Blocks) -> tuple[Note, ...]:
+    """Two sets that share no direction."""
+    working, g, _ = chosen
     p, q = (part.count for part in working.prepared.summaries)
     # A centre between the means makes their difference a direction of both sets.
     between = 1 if g.center_mode == "pooled" and p + q < g.n_features else 0
-    if g.shrinkage == 0 and factors.blocks.k <= between:
-        message = (
-            f"A ({p} rows) and B ({q} rows) share no direction of the {g.n_features}-dimensional "
-            "feature space, so without shrinkage no sample has a meaningful angle."
-        )
-        warn(message, code="nothing shared", remedy='Use more rows, or shrinkage="auto".')
-    return Decomposed.of(factors, working.basis, compress=not without)
+    if g.shrinkage > 0 or blocks.k > between:
+        return ()
+    text = (
+        f"A ({p} rows) and B ({q} rows) share no direction of the {g.n_features}-dimensional "
+        "feature space, so without shrinkage no sample has a meaningful angle."
+    )
+    return (Note("nothing shared", text, 'Use more rows, or shrinkage="auto".', loud=True),)
 
 
 def prepared_rows(frame: JointFrame, X: Any, side: str, sample_weight: Any) -> Array:

@@ -29,10 +29,10 @@ import numpy as np
 
 from cospan import _arrays as arrays
 from cospan._arrays import Array
+from cospan._notes import Note
 from cospan._tolerance import FAST_SHRINKAGE
 from cospan._types import Floats, Index
 from cospan._validate import as_flag, as_option, as_rows, as_tol
-from cospan._warnings import warn
 from cospan.errors import InputError
 from cospan.model.calibration import (
     calibrated_weights,
@@ -98,6 +98,8 @@ class SetModel:
     typicality: Typicality | None = field(repr=False, default=None)
     #: Costs of curved features, where those answer: see `curve` in :meth:`cospan.JointFrame.fit`
     curve: CurvedSets | None = field(repr=False, default=None)
+    #: What a reader should know of the fit
+    notes: tuple[Note, ...] = field(repr=False, default=())
 
     span = Derived[str]("span", """``"affine"`` or ``"linear"``.""")
     units = Derived[str]("units", """``"own"`` or ``"common"``: whose variance shrinkage uses.""")
@@ -221,20 +223,25 @@ def chosen_sets(
         tol=as_tol(settings.tol),
         labels=labels,
     )
-    part = next((x for x in summaries if x.count > 1 and x.n <= AS_GOOD_AS_ONE), None)
-    if part is not None:
-        message = (
-            f"The weights of {part.count:,} rows sum to {part.n:.3g}. A weight counts how "
-            "often a row occurs, so all of them count as one row, and nothing can be learned "
-            "from leaving rows out: neither the calibration of angles nor the settings."
-        )
-        remedy = "Multiply the weights so that they sum to the number of rows."
-        warn(message, code="weights sum to one row", remedy=remedy)
     fixed = settings.fixed()
     _check_enough(prepared, DEFAULT_SHRINKAGE if fixed.shrinkage is None else fixed.shrinkage)
     # Before any row is looked at: a table's columns have units of their own, pixels share one.
     table = prepared.feature_names is not None and not picture
     return choose(prepared, fixed, "own" if table else "common")
+
+
+def notes_on_weights(summaries: Sequence[Summary]) -> tuple[Note, ...]:
+    """Weights that say how much a row counts, where they are to say how often it occurs."""
+    part = next((x for x in summaries if x.count > 1 and x.n <= AS_GOOD_AS_ONE), None)
+    if part is None:
+        return ()
+    text = (
+        f"The weights of {part.count:,} rows sum to {part.n:.3g}. A weight counts how "
+        "often a row occurs, so all of them count as one row, and nothing can be learned "
+        "from leaving rows out: neither the calibration of angles nor the settings."
+    )
+    remedy = "Multiply the weights so that they sum to the number of rows."
+    return (Note("weights sum to one row", text, remedy, loud=True),)
 
 
 def _check_enough(prepared: PreparedSets, alpha: float) -> None:
@@ -352,7 +359,10 @@ class SetCosts(SetModel):
         if geometry.shrinkage == 0 and geometry.pooling > 0:
             maps, inner = inside_span(maps)
             basis = inner if basis is None else arrays.matmul(basis, inner)
-        costs = cls(geometry=geometry, weighting=weighting, maps=tuple(maps), basis=basis)
+        notes = notes_on_weights(working.prepared.summaries)
+        costs = cls(
+            geometry=geometry, weighting=weighting, maps=tuple(maps), basis=basis, notes=notes
+        )
         if weighting == "frame" and not calibrates(settings):
             return costs, Tried(working, None, None)
         costs, tried = calibrated(costs, chosen, settings, inner)

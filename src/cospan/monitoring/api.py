@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from cospan._arrays import one_blas_thread
-from cospan._warnings import heard, warn
+from cospan._notes import Note, warn
 from cospan.data import Source
 from cospan.errors import InputError
 from cospan.monitoring.files import is_monitoring_file, is_profile_file
-from cospan.monitoring.profile import Profile
+from cospan.monitoring.profile import Profile, learn_profile
 from cospan.monitoring.reading import opened, refuse_unknown
 from cospan.monitoring.records import Record, record_of
 from cospan.monitoring.result import Monitoring
@@ -81,24 +81,22 @@ def monitor(
     4 of 10 windows raise an alarm. Since rows 1,201 to 1,400: mostly location: x1.
     """
     refuse_unknown(monitor, options)
-    with heard() as texts:
-        past = _past(reference, false_alarms)
-        if past is not None:
-            profile, allowed = past.profile, past.false_alarms
-        else:
-            allowed = _as_alarms(1.0 if false_alarms is None else false_alarms)
-            profile = _profile(reference, time, every, seed, options)
-        length = _same_every(profile, every)
-        profile = replace(profile, every=length)
-        records, called = _measured(profile, data, time, length, seed, progress, options)
-        if past is not None:
-            records = _after(past, records, length)
+    notes: list[Note] = []
+    past = _past(reference, false_alarms)
+    if past is not None:
+        profile, allowed = past.profile, past.false_alarms
+    else:
+        allowed = _as_alarms(1.0 if false_alarms is None else false_alarms)
+        profile = _profile(reference, time, every, seed, options, notes)
+    length = _same_every(profile, every)
+    profile = replace(profile, every=length)
+    records, called = _measured(profile, data, time, length, seed, progress, options, notes)
     if past is None:
         past = Monitoring(profile, (), allowed, name or called)
-    found = past.extended(records, tuple(dict.fromkeys(texts)), name or called)
-    for text in dict.fromkeys(texts):
-        warn(text)
-    return found
+    else:
+        records = _after(past, records, length, notes)
+    warn(notes)
+    return past.extended(records, list(map(str, notes)), name or called)
 
 
 def _past(reference: Any, false_alarms: float | None) -> Monitoring | None:
@@ -114,7 +112,9 @@ def _past(reference: Any, false_alarms: float | None) -> Monitoring | None:
     return reference
 
 
-def _after(past: Monitoring, records: list[Record], length: Every) -> list[Record]:
+def _after(
+    past: Monitoring, records: list[Record], length: Every, notes: list[Note]
+) -> list[Record]:
     """Windows to be added. Those counted in rows follow the last one; others may replace some."""
     if not length.timed:
         first = 1 + max((one.code for one in past.records), default=-1)
@@ -123,8 +123,11 @@ def _after(past: Monitoring, records: list[Record], length: Every) -> list[Recor
     for one in records:
         if known.get(one.code, one.rows) != one.rows:  # else the same rows were given again
             window, n = length.label(one.code), known[one.code]
-            warn(f"{window} was there already, with {n:,} rows; the {one.rows:,} rows now given "
-                     "take their place.")  # fmt: skip
+            text = (
+                f"{window} was there already, with {n:,} rows; the {one.rows:,} rows now given "
+                "take their place."
+            )
+            notes.append(Note("window replaced", text, loud=True))
     return records
 
 
@@ -137,7 +140,14 @@ def _as_alarms(value: Any) -> float:
     return float(value)
 
 
-def _profile(reference: Any, time: Any, every: Any, seed: int, options: dict[str, Any]) -> Profile:
+def _profile(
+    reference: Any,
+    time: Any,
+    every: Any,
+    seed: int,
+    options: dict[str, Any],
+    notes: list[Note],
+) -> Profile:
     if isinstance(reference, str | os.PathLike) and (
         is_profile_file(reference) or os.fspath(reference).endswith(".cospan")
     ):
@@ -146,9 +156,9 @@ def _profile(reference: Any, time: Any, every: Any, seed: int, options: dict[str
         return reference
     if every is None:
         raise InputError(_HOW_LONG)
-    if isinstance(time, str | None):
-        return Profile.of(reference, time=time, every=every, seed=seed, **options)
-    return Profile.of(reference, seed=seed, **options)  # its times are not given
+    if not isinstance(time, str | None):
+        time = every = None  # its times are not given
+    return learn_profile(reference, notes, time=time, every=every, seed=seed, **options)
 
 
 def _same_every(profile: Profile, every: Any) -> Every:
@@ -174,6 +184,7 @@ def _measured(
     seed: int,
     progress: Progress | None,
     options: dict[str, Any],
+    notes: list[Note],
 ) -> tuple[list[Record], str]:
     if time is None and length.timed:
         time = profile.time or None
@@ -181,9 +192,11 @@ def _measured(
     called = sources[0].name if len(sources) == 1 else f"{len(sources)} sets"
     _check_width(profile, sources[0])
     measured = _Measured(profile)
-    ordered = windows_of(
+    windows = windows_of(
         sources, profile.plan, time, length, seed=seed, name=called, passed=measured.add
-    ).ordered()
+    )
+    notes += windows.notes
+    ordered = windows.ordered()
     found = []
     with one_blas_thread():  # products of few rows: threads would wait for each other
         for done, (code, part) in enumerate(ordered):

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from cospan._notes import Note, warn
 from cospan._types import Floats
 from cospan._validate import as_count
 from cospan.data import EncodingPlan
@@ -109,37 +110,12 @@ class Profile:
             For the sources: columns, categorical, numeric, drop, strict.
         """
         refuse_unknown(Profile.of, options)
-        keep = as_count(rows, "rows", least=2)
-        window = None if every is None else as_every(every)
-        if window is None and time is not None:
-            raise InputError(
-                'time= needs every= to say how long a window is, for instance every="day".'
-            )
-        sources = opened(data, time, **options)
-        name = name or (sources[0].name if len(sources) == 1 else f"{len(sources)} sets")
-        plan = full_plan(sources)
-        refuse_wide(sources, plan, name)
-        parts = windows_of(
-            sources, plan, time, window or _ONE_WINDOW, seed=seed, name=name
-        ).ordered()
-        whole = parts[0][1]
-        for _, part in parts[1:]:
-            whole = whole + part
-        names = _names(sources[0], plan, whole)
-        ranked = pooled_rows([part.sample for _, part in parts])
-        usual = float(np.median([part.count for _, part in parts]))
-        share = shrinkage_for(usual if window else whole.n, whole.n_features)
-        channels = channels_of(names, plan, whole, ranked, share, name)
-        return cls(
-            name,
-            plan,
-            replace(whole, sample=_kept(whole, ranked, keep), feature_names=names),
-            channels,
-            reference_records(parts, whole, channels) if window else (),
-            window,
-            time if isinstance(time, str) else "",
-            np.append(center_of(whole, ranked, channels), 0.5),
+        notes: list[Note] = []
+        found = learn_profile(
+            data, notes, time=time, every=every, rows=rows, name=name, seed=seed, **options
         )
+        warn(notes)
+        return found
 
     def levels(self, rate: float) -> Levels:
         """When to raise an alarm, with this chance of a false one in a window."""
@@ -181,6 +157,51 @@ class Profile:
             f"<Profile of {self.name!r}: {self.summary.count:,} rows, "
             f"{self.summary.n_features} features, {windows}{len(self.summary.sample):,} rows kept>"
         )
+
+
+def learn_profile(
+    data: Any,
+    notes: list[Note],
+    *,
+    time: Any = None,
+    every: Any = None,
+    rows: int = SAMPLE_ROWS,
+    name: str | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> Profile:
+    """:meth:`Profile.of`, with what a reader should know added to `notes` instead of warnings."""
+    keep = as_count(rows, "rows", least=2)
+    window = None if every is None else as_every(every)
+    if window is None and time is not None:
+        raise InputError(
+            'time= needs every= to say how long a window is, for instance every="day".'
+        )
+    sources = opened(data, time, **options)
+    name = name or (sources[0].name if len(sources) == 1 else f"{len(sources)} sets")
+    plan = full_plan(sources, notes)
+    refuse_wide(sources, plan, name)
+    windows = windows_of(sources, plan, time, window or _ONE_WINDOW, seed=seed, name=name)
+    notes += windows.notes
+    parts = windows.ordered()
+    whole = parts[0][1]
+    for _, part in parts[1:]:
+        whole = whole + part
+    names = _names(sources[0], plan, whole)
+    ranked = pooled_rows([part.sample for _, part in parts])
+    usual = float(np.median([part.count for _, part in parts]))
+    share = shrinkage_for(usual if window else whole.n, whole.n_features)
+    channels = channels_of(names, plan, whole, ranked, share, name)
+    return Profile(
+        name,
+        plan,
+        replace(whole, sample=_kept(whole, ranked, keep), feature_names=names),
+        channels,
+        reference_records(parts, whole, channels) if window else (),
+        window,
+        time if isinstance(time, str) else "",
+        np.append(center_of(whole, ranked, channels), 0.5),
+    )
 
 
 def _kept(whole: Summary, pooled: Floats, n: int) -> RowSample:

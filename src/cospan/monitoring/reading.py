@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cospan._notes import Note
 from cospan._types import Floats
-from cospan._warnings import Remark, warn, warn_of
 from cospan.data import (
     AMBIGUOUS,
     LEARN_ROWS,
     READINGS,
+    ZONE,
     Encoder,
     EncodingPlan,
     Options,
@@ -35,6 +36,7 @@ from cospan.data import (
     encode_by,
     family,
     listing,
+    notes_of,
     numbers,
     open_source,
     parsed,
@@ -52,11 +54,6 @@ MOST_FEATURES = 3_000
 _BLOCK_VALUES = 2**21
 #: Ways of writing a date that leave no doubt, whatever a block of rows happens to hold.
 _UNAMBIGUOUS = ("iso date", "year/month/day", "day.month.year")
-#: The end of a text with a time and its zone, by what that is.
-_ZONES = {
-    "UTC": r":\d\d(?:\.\d+)?(?:Z|[+-]00:?(?:00)?)$",
-    "other": r":\d\d(?:\.\d+)?[+-](?:[1-9]\d:?(?:\d\d)?|0[1-9]:?(?:\d\d)?|00:?(?:[1-9]\d|0[1-9]))$",
-}
 _MOVING = "dates and times move from window to window by themselves"
 
 
@@ -129,22 +126,23 @@ def refuse_wide(sources: Sequence[Source | Table], plan: EncodingPlan | None, na
         )
 
 
-def full_plan(sources: Sequence[Source | Table]) -> EncodingPlan | None:
+def full_plan(sources: Sequence[Source | Table], notes: list[Note]) -> EncodingPlan | None:
     """How tables become numbers so that no gap goes unseen: every column has its indicator.
 
     Dates are left out: they move whatever the data does. None where the sources are no tables.
+    What a reader should know is added to `notes`.
     """
     if not all(isinstance(source, Table) for source in sources):
         return None
     encoded = encode(sources)
-    warn_of(encoded)
+    notes += notes_of(encoded)
     plan = encoded[0].plan
     if plan is None:
         return None
     moving = [c.name for c in plan.used if c.kind == "date"]
     if moving:
-        reason = _MOVING
-        warn(f"Column {listing(moving)} is left out: {reason}.")
+        text = f"Column {listing(moving)} is left out: {_MOVING}."
+        notes.append(Note("columns left out", text, loud=True))
     columns = [
         replace(c, kind="left out", reason=_MOVING, fill=(), indicator=False)
         if c.name in moving
@@ -161,7 +159,7 @@ def full_plan(sources: Sequence[Source | Table]) -> EncodingPlan | None:
 def _filled(plan: EncodingPlan, source: Source | Table) -> EncodingPlan:
     """Something to put in for missing values of columns that had none: the first rows' mean."""
     bare = _with_fill(plan, np.zeros(plan.n_features))
-    first = next(timed_rows([source], bare, None), None)
+    first = next(timed_rows([source], bare, None, []), None)
     if first is None:
         raise InputError(f"{source.name} has no rows; check the file and its filters.")
     return _with_fill(plan, first.rows.mean(axis=0))
@@ -180,16 +178,23 @@ def _with_fill(plan: EncodingPlan, means: Floats) -> EncodingPlan:
 
 
 def timed_rows(
-    sources: Sequence[Source | Table], plan: EncodingPlan | None, time: Any, *, bare: bool = False
+    sources: Sequence[Source | Table],
+    plan: EncodingPlan | None,
+    time: Any,
+    notes: list[Note],
+    *,
+    bare: bool = False,
 ) -> Iterator[Timed]:
     """All rows of the sources, one after the other, with their times.
 
-    With `bare`, blocks in which nothing is missing come without indicators of that.
+    What a reader should know is added to `notes` as the rows come. With `bare`, blocks in which
+    nothing is missing come without indicators of that.
     """
     given = None if time is None or isinstance(time, str) else _as_days(time)
     start = 0
     for source in sources:
-        for block in _blocks(source, plan, time if isinstance(time, str) else None, bare):
+        column = time if isinstance(time, str) else None
+        for block in _blocks(source, plan, column, notes, bare):
             if given is not None:
                 stop = start + len(block.rows)
                 if stop > len(given):
@@ -202,50 +207,52 @@ def timed_rows(
 
 
 def _blocks(
-    source: Source | Table, plan: EncodingPlan | None, time: str | None, bare: bool
+    source: Source | Table,
+    plan: EncodingPlan | None,
+    time: str | None,
+    notes: list[Note],
+    bare: bool,
 ) -> Iterator[Timed]:
     if plan is None:
         for chunk in encode([source])[0].chunks():
             yield Timed(np.asarray(chunk.rows, dtype=np.float64), None)
         return
-    table = check_columns(source, plan)
+    table = check_columns(source, plan, notes)
     encoder = Encoder(plan, np.dtype(np.float64), source.name)
     own = encoder.wanted(table.all_columns)
     wanted = list(dict.fromkeys([*own, *([] if time is None else [time])]))
-    zones: set[str] = set()
+    zoned: set[bool] = set()
     order = cache(lambda: _order(table, str(time)))  # looked for where a block leaves it open
     for batch in table.batches(wanted, max(1024, _BLOCK_VALUES // plan.n_features)):
         days = (
-            None if time is None else _days(batch.column(time), (source.name, time), zones, order)
+            None if time is None else _days(batch.column(time), (source.name, time), zoned, order)
         )
         yield Timed(encoder.rows(batch, bare=bare), days)
-    _tell_zone(zones, time, source.name)
-    for note in encoder.notes():  # levels that the reference does not have, with an example
-        warn(Remark.of_note(note))
+    notes += _on_zones(zoned, time, source.name)
+    notes += encoder.notes()  # levels that the reference does not have, with an example
 
 
-def check_columns(source: Source | Table, plan: EncodingPlan) -> Table:
-    """Has a table what the reference has? Columns that it lacks or has besides are reported."""
+def check_columns(source: Source | Table, plan: EncodingPlan, notes: list[Note]) -> Table:
+    """Has a table what the reference has? Columns that it lacks or has besides are in `notes`."""
     if not isinstance(source, Table):
         raise InputError(f"{source.name} is not a table, but the reference is one.")
-    for change in encode_by(source, plan).changes:
-        warn(str(change), code="schema")
+    changes = encode_by(source, plan).changes
+    notes += [Note("schema", str(change), loud=True) for change in changes]
     return source
 
 
 def _days(
-    array: pa.Array, where: tuple[str, str], zones: set[str], order: Callable[[], str]
+    array: pa.Array, where: tuple[str, str], zoned: set[bool], order: Callable[[], str]
 ) -> Floats:
     """Days since 1970 of a column of dates, times or texts; NaN where missing.
 
-    What time zones there are is added to `zones`: "UTC", "other" and "none". `order` is how all
+    Whether times have a zone is added to `zoned`: some may, and others not. `order` is how all
     texts of the column are read, for those that may begin with the day or with the month.
     """
     name, column = where
     kind = family(array.type)
     if kind == "date":
-        # Of a file's times with an offset Arrow says that they are in UTC: as they are now.
-        zones.add("none" if getattr(array.type, "tz", None) is None else "other")
+        zoned.add(getattr(array.type, "tz", None) is not None)
         return numbers(array)
     if kind in ("text", "dictionary"):
         found = coded(array)
@@ -253,7 +260,7 @@ def _days(
         if np.isnan(values).any() and order() in READINGS:
             values = np.asarray(parsed(found.texts, order()).to_numpy(zero_copy_only=False))
         if not np.isnan(values).any():
-            zones |= _zones_of(found.texts)
+            zoned |= _zoned(found.texts)
             return np.asarray(np.append(values, np.nan)[found.codes])
         odd = found.texts[int(np.flatnonzero(np.isnan(values))[0])].as_py()
         if order() == AMBIGUOUS:
@@ -289,26 +296,23 @@ def _read_days(texts: pa.Array) -> Floats:
     return next((days for days in tried if not np.isnan(days).any()), tried[0])
 
 
-def _zones_of(texts: pa.Array) -> set[str]:
+def _zoned(texts: pa.Array) -> set[bool]:
+    """Whether the times have a zone: some may, and others not."""
     import pyarrow.compute as pc
 
-    count = {
-        zone: pc.sum(pc.match_substring_regex(texts, pattern=end)).as_py() or 0
-        for zone, end in _ZONES.items()
-    }
-    count["none"] = len(texts) - sum(count.values())
-    return {zone for zone, n in count.items() if n}
+    return set(pc.unique(pc.match_substring_regex(texts, pattern=ZONE)).to_pylist())
 
 
-def _tell_zone(zones: set[str], column: str | None, name: str) -> None:
-    # Of times that are written in UTC everybody knows.
-    text = "{name}: the times of {column!r} have a time zone; windows begin and end in UTC."
-    mixed = "none" in zones and len(zones) > 1
-    if mixed:
-        text = ("{name}: some times of {column!r} have a time zone and others have none; the "
-                     "latter are taken to be in UTC, in which windows begin and end.")  # fmt: skip
-    if mixed or "other" in zones:
-        warn(text.format(name=name, column=column))
+def _on_zones(zoned: set[bool], column: str | None, name: str) -> list[Note]:
+    if True not in zoned:
+        return []
+    text = f"{name}: the times of {column!r} have a time zone; windows begin and end in UTC."
+    if False in zoned:
+        text = (
+            f"{name}: some times of {column!r} have a time zone and others have none; the latter "
+            "are taken to be in UTC, in which windows begin and end."
+        )
+    return [Note("time zones", text, loud=True)]
 
 
 def _as_days(time: Any) -> Floats:

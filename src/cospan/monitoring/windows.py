@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._notes import Note
 from cospan._types import Floats
-from cospan._warnings import Remark, heard, warn
 from cospan.data import EncodingPlan, Source, Table, read_ahead
 from cospan.errors import InputError
 from cospan.monitoring.moments import padded
@@ -44,6 +44,7 @@ class Windows:
     width: int = 0  # features of the rows; blocks without the indicators are narrower
     seen: int = 0
     timeless: int = 0
+    notes: list[Note] = field(default_factory=list)
 
     def add(self, rows: Floats, codes: NDArray[np.int64]) -> None:
         """Rows, and the window of each."""
@@ -79,6 +80,7 @@ class Windows:
         self.sample_rows = min(self.sample_rows, other.sample_rows)
         self.seen += other.seen
         self.timeless += other.timeless
+        self.notes += other.notes
         if self.parts:
             self._fit_into_memory(next(iter(self.parts.values())).n_features)
 
@@ -100,7 +102,7 @@ def cut(
     width: int = 0,
     passed: Passed | None = None,
 ) -> Windows:
-    """Windows of all rows; those without a time are left out, and reported.
+    """Windows of all rows; those without a time are left out, with a note.
 
     `passed` is called with windows that time has passed, once at most: later rows may still belong
     to them. So they can be measured while further rows are read.
@@ -145,11 +147,12 @@ def gathered(
 
 
 def finished(found: Windows, name: str) -> Windows:
-    """The windows, if there are any; rows that have no time are reported."""
+    """The windows, if there are any; a note where rows have no time."""
     if not found.parts:
         raise InputError(f"{name} has no rows{' with a time' if found.timeless else ''}.")
     if found.timeless:
-        warn(f"{name}: {found.timeless:,} of {found.seen:,} rows have no time and are left out.")
+        text = f"{name}: {found.timeless:,} of {found.seen:,} rows have no time and are left out."
+        found.notes.append(Note("no time", text, loud=True))
     return found
 
 
@@ -168,8 +171,8 @@ def _groups(rows: Floats, codes: NDArray[np.int64]) -> Iterator[tuple[int, Float
 
 #: Partitions merged by one task.
 FAN_IN = 4
-#: Every partition may have the same to say.
-MOST_REMARKS = 5
+#: Every partition may have notes of its own.
+MOST_NOTES = 5
 
 
 def windows_of(
@@ -182,50 +185,51 @@ def windows_of(
     name: str = "data",
     passed: Passed | None = None,
 ) -> Windows:
-    """All rows of the sources as windows, in one pass; `passed` is as in `windows.cut`."""
+    """All rows of the sources as windows, in one pass; `passed` is as in :func:`cut`."""
+    notes: list[Note] = []
     apart: list[Any] = [getattr(source, "partitions", None) for source in sources]
     if plan is None or not every.timed or not isinstance(time, str) or None in apart:
-        blocks = timed_rows(sources, plan, time, bare=True)
+        blocks = timed_rows(sources, plan, time, notes, bare=True)
         width = 0 if plan is None else plan.n_features
-        return cut(blocks, every, seed=seed, name=name, width=width, passed=passed)
+        found = cut(blocks, every, seed=seed, name=name, width=width, passed=passed)
+        found.notes[:0] = notes
+        return found
     for source in sources:
-        check_columns(source, plan)  # before the workers begin
+        check_columns(source, plan, notes)  # before the workers begin
     columns = list(dict.fromkeys([*plan.inputs, time]))
     parts = [part for partitions in apart for part in partitions(columns)]
-    found, remarks = _by_workers(parts, plan, time, every, seed, name)
-    for remark in list(dict.fromkeys(remarks))[:MOST_REMARKS]:
-        warn(remark)
+    found = _by_workers(parts, plan, time, every, seed, name)
+    found.notes = [*notes, *list(dict.fromkeys(found.notes))[:MOST_NOTES]]
     return finished(found, name)
 
 
 def _by_workers(
     parts: Sequence[Any], plan: EncodingPlan, time: str, every: Every, seed: int, name: str
-) -> tuple[Windows, list[Remark]]:
+) -> Windows:
     import dask
 
     leaf, node = dask.delayed(_cut, pure=False), dask.delayed(_merged, pure=False)
     tasks = [leaf(part, plan, time, every, seed, name) for part in parts]
     while len(tasks) > 1:
         tasks = [node(tasks[i : i + FAN_IN]) for i in range(0, len(tasks), FAN_IN)]
-    found: tuple[Windows, list[Remark]] = dask.compute(tasks[0])[0]
+    found: Windows = dask.compute(tasks[0])[0]
     return found
 
 
-def _cut(
-    part: Any, plan: EncodingPlan, time: str, every: Every, seed: int, name: str
-) -> tuple[Windows, list[Remark]]:
-    """The windows of one partition, and what was remarked; called on a worker."""
+def _cut(part: Any, plan: EncodingPlan, time: str, every: Every, seed: int, name: str) -> Windows:
+    """The windows of one partition, with their notes; called on a worker."""
     from cospan.data.lazy import local_table
 
-    with heard() as remarks:
-        blocks = timed_rows([local_table(part, name)], plan, time, bare=True) if len(part) else ()
-        found = gathered(blocks, every, seed=seed, width=plan.n_features)
-    return found, remarks
+    notes: list[Note] = []
+    tables = [local_table(part, name)] if len(part) else []
+    blocks = timed_rows(tables, plan, time, notes, bare=True)
+    found = gathered(blocks, every, seed=seed, width=plan.n_features)
+    found.notes = notes
+    return found
 
 
-def _merged(parts: list[tuple[Windows, list[Remark]]]) -> tuple[Windows, list[Remark]]:
-    first, remarks = parts[0]
-    for other, more in parts[1:]:
+def _merged(parts: list[Windows]) -> Windows:
+    first = parts[0]
+    for other in parts[1:]:
         first.merge(other)
-        remarks = [*remarks, *more]
-    return first, remarks
+    return first

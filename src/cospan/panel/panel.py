@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+from cospan._notes import warn
 from cospan._numbers import chance
 from cospan._tables import make_dataframe
 from cospan._validate import as_count
@@ -213,6 +214,7 @@ def measure_panel(
     """
     permutations = as_count(permutations, "permutations")
     pair = read_pair(A, B, units=units, rows=rows, random_state=random_state)
+    warn(pair.notes)
     if feature_names is not None:
         pair = pair._replace(names=feature_names)
     measures = []

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan._notes import Note
 from cospan._text import plural
 from cospan._types import Floats
 from cospan._validate import as_count, as_option, as_seed
-from cospan._warnings import warn_of
-from cospan.data import Source, encode, open_source
+from cospan.data import Source, encode, notes_of, open_source
 from cospan.errors import InputError
 from cospan.evidence import row_keys
 from cospan.summary import random_rows
@@ -30,6 +30,7 @@ class Pair(NamedTuple):
     sampled: bool
     kinds: NDArray[np.intp]  # of the rows of both: a number, equal where rows are equal
     columns: tuple[NDArray[np.intp], ...]  # the features made of each column of the user's
+    notes: list[Note]
 
 
 def read_pair(
@@ -53,7 +54,6 @@ def read_pair(
     opened = [open_source(X, name=name) for X, name in zip((A, B), names, strict=True)]
     encoded = encode(opened)
     found = [source.read() for source in encoded]
-    warn_of(encoded)
     sets = [np.asarray(chunk.rows, dtype=np.float64) for chunk in found]
     for source, one in zip(encoded, sets, strict=True):
         if len(one) < FEWEST_ROWS:
@@ -83,7 +83,9 @@ def read_pair(
         a, b = a / spread, b / spread
     features = encoded[0].feature_names or tuple(f"x{i}" for i in range(a.shape[1]))
     sampled = any(len(one) > most for one in sets)
-    return Pair(a, b, kept[0], kept[1], features, sampled, kinds, _columns(encoded[0], features))
+    columns = _columns(encoded[0], features)
+    notes = notes_of(encoded)
+    return Pair(a, b, kept[0], kept[1], features, sampled, kinds, columns, notes)
 
 
 def _columns(source: Source, features: tuple[str, ...]) -> tuple[NDArray[np.intp], ...]:

@@ -23,6 +23,7 @@ import scipy.linalg
 import scipy.stats
 from numpy.typing import NDArray
 
+from cospan._notes import warn
 from cospan._tails import tail_p_values
 from cospan._types import Floats
 from cospan._validate import as_count
@@ -259,6 +260,7 @@ def fidelity(
         names=("real", "synthetic"),
         first_alone=True,
     )
+    warn(pair.notes)
     if min(len(pair.a), len(pair.b)) <= k + 1:
         raise InputError(
             f"neighbours is {k}, and there are {min(len(pair.a), len(pair.b))} rows in one set; "

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from cospan import wording
+from cospan._notes import Note
 from cospan._numbers import count, p_text
 
 from ._text import clean
@@ -113,12 +114,12 @@ def measures(c: Comparison) -> tuple[Measure, ...]:
     return tuple(found)
 
 
-def warnings_of(remarks: Iterable[str], names: Iterable[str]) -> tuple[str, tuple[str, ...]]:
-    """The remark that asks for care first, one with a remedy if there is any; and all of them."""
-    texts = tuple(dict.fromkeys(remarks))
-    care = [text for text in texts if getattr(text, "code", "") not in READING]
-    care.sort(key=lambda text: not getattr(text, "remedy", ""))
-    return said(str(care[0]), names) if care else "", spoken(map(str, texts), names)
+def warnings_of(notes: Iterable[Note], names: Iterable[str]) -> tuple[str, tuple[str, ...]]:
+    """The note that asks for care first, one with a remedy if there is any; and all of them."""
+    found = tuple(dict.fromkeys(notes))
+    care = [note for note in found if note.code not in READING]
+    care.sort(key=lambda note: not note.remedy)
+    return said(str(care[0]), names) if care else "", spoken(map(str, found), names)
 
 
 def common_of(
