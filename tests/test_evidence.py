@@ -283,6 +283,8 @@ def test_a_fault_is_named_first(fault, table):
         assert first.column == column
     if kind == "where":
         assert first.where == (columns[2], columns[3]) or first.second == columns[2]
+        inside = [t.loc[t[columns[2]] == columns[3], column].mean() for t in (a, b)]
+        assert (first.a, first.b) == pytest.approx(inside) or first.kind not in ("mean", "inside")
     elif kind in ("copy", "swap", "missing", "level", "value", "mean"):
         assert first.kind == kind
 

@@ -208,9 +208,17 @@ def _finding(
         second, a, b = one.copy_of
         return replace(base, kind="copy", second=names[second], a=a, b=b, effect=cohen(a, b))
     if function.family == OWN:
+        if one.where is not None:
+            values = _inside(values[0], *one.where), _inside(values[1], *one.where)
         rows = sum(len(part[0].values) for part in values)
         return replace(_by_itself(base, function, one.column, values), rows=rows)
     return _with_others(base, function, one.column, functions, sizes[0])
+
+
+def _inside(readings: list[Reading], column: int, level: str) -> list[Reading]:
+    """The rows with one level of a column."""
+    own = _reading(readings, column, "")
+    return _taken(readings, np.flatnonzero(own.values == (own.levels or ()).index(level)))
 
 
 def _by_itself(

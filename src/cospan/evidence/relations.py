@@ -15,6 +15,9 @@ from .functions import PAIR
 
 #: Pairs that are listed, the surest first.
 LISTED = 50
+#: The share of a pair's largest z² from which on its relation is what changed, and not numbers
+#: inside a level, or equal values.
+MOSTLY = 0.5
 
 
 @dataclass(frozen=True)
@@ -88,14 +91,15 @@ def pair_table(found: Found) -> PairTable:
     for k in sorted(related, key=lambda k: -abs(evidence.z[k])):
         one = evidence.functions[k]
         best.setdefault((min(one.column, one.second), max(one.column, one.second)), k)
-    pairs = evidence.family == PAIR
-    ends_of = zip(evidence.first[pairs].tolist(), evidence.second[pairs].tolist(), strict=True)
-    p = {
-        (min(ends), max(ends)): float(q)
-        for ends, q in zip(ends_of, evidence.adjusted[pairs], strict=True)
-    }
+    pairs = np.flatnonzero(evidence.family == PAIR)
+    p: dict[tuple[int, int], float] = {}
+    for unit in pairs:
+        low, high = sorted((int(evidence.first[unit]), int(evidence.second[unit])))
+        if (low, high) in best:  # else the pair has something else, such as equal values
+            mine = evidence.z[best[low, high]] ** 2 >= MOSTLY * evidence.z2[unit]
+            p[low, high] = float(evidence.adjusted[unit]) if mine else 1.0
     rows = []
-    for ends, k in sorted(best.items(), key=lambda item: p[item[0]])[:LISTED]:
+    for ends, k in sorted(best.items(), key=lambda item: p[item[0]] > LEVEL)[:LISTED]:
         one = evidence.functions[k]
         levels = str(one.detail).split("\0")
         places = [
@@ -112,7 +116,7 @@ def pair_table(found: Found) -> PairTable:
         first, second = (_score_name(n, lv) for n, lv in zip(names, (l1, l2), strict=True))
         z, q = float(evidence.z[k]), p[ends]
         rows.append(PairChange(first, second, *names, r[0], r[1], z, q, q <= LEVEL))
-    return PairTable(tuple(rows), len(p), sum(p[ends] <= LEVEL for ends in best))
+    return PairTable(tuple(rows), len(pairs), sum(p[ends] <= LEVEL for ends in best))
 
 
 def _score_name(column: str, level: str) -> str:
