@@ -93,6 +93,8 @@ def delong(fold: Fold) -> tuple[float, float]:
     above = _placements(a, b)  # of each row of A: the share of B above it
     below = 1 - _placements(b, a)
     auc = float(above.mean())
+    if np.ptp(np.concatenate([a, b])) == 0:  # nothing was told apart: ranks by chance alone
+        return auc, (len(a) + len(b) + 1) / (12 * len(a) * len(b))
     if fold.groups_a is None or fold.groups_b is None:
         parts = [values.var(ddof=1) / len(values) for values in (above, below) if len(values) > 1]
         return auc, float(sum(parts))
