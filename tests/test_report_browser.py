@@ -135,7 +135,7 @@ def test_five_questions_are_answered_by_the_first_screen(opened, name):
     questions = {  # do they differ, how much, in what, which column first, how many rows
         "#badge": content_of(case).badge,
         ".tile:nth-child(1)": "of 100",
-        ".verdict": "difference in",
+        ".verdict": "which is which",
         "#findings li:first-child": None,
         ".tile:nth-child(4)": "Rows to check",
     }

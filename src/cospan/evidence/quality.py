@@ -19,9 +19,9 @@ from .columns import OTHER, FeatureChange, FeatureTable
 if TYPE_CHECKING:
     from cospan.data import ColumnProfile, SetProfile
 
-#: A level counts as new or vanished if at least so many rows would be expected to have it.
+#: Levels in another case are noted where so many rows have them.
 EXPECTED_ROWS = 5
-#: Blanks around values are noted where chance would give so many more in one set less often.
+#: What chance would give less often is noted: blanks around values, levels of one set alone.
 BY_CHANCE = 0.001
 #: The share of rows from which on levels are the same but for their case, and levels looked at.
 NEARLY_ALL, MOST_LEVELS = 0.9, 30
@@ -89,7 +89,9 @@ def _notes(one: FeatureChange) -> Iterator[QualityNote]:
         for code, side in (("vanished levels", 0), ("new levels", 1)):
             here, there = counts[side], counts[1 - side]
             total = sum(here.values())
-            enough = EXPECTED_ROWS * total / max(1, sum(there.values()))
+            # By chance all n rows of a level are in this set with a probability of share ** n.
+            share = total / (total + sum(there.values()))
+            enough = math.log(BY_CHANCE / len({**here, **there})) / math.log(share)
             only = [x for x, n in here.items() if x != OTHER and n >= enough and not there.get(x)]
             if only:
                 only.sort(key=lambda level: -here[level])
@@ -100,7 +102,7 @@ def _notes(one: FeatureChange) -> Iterator[QualityNote]:
         still = one.a.constant, one.b.constant
         if all(still) and one.a.low == one.b.low:
             yield QualityNote("constant", one.name, False, one.a.low, one.b.low)
-        elif any(still):
+        elif any(still) and one.changed:
             yield QualityNote("constant", one.name, True, one.a.deviation, one.b.deviation)
 
 

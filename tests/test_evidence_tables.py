@@ -1,0 +1,266 @@
+"""The tables of a comparison: columns and their parts of the difference, quality, plain types."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import linalg
+
+from cospan import compare
+from cospan._numbers import chance, number, pair_of, share_text
+from cospan._text import listed
+from cospan.evidence import feature_parts, find_changes
+from cospan.frame import JointFrame
+from cospan.sources import encode_together, open_source
+from cospan.wording import value_text
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def correlated(n, d, seed=0):
+    """Rows with one common factor: every pair of columns has the correlation 0.8."""
+    draw = rng(seed)
+    return 2 * draw.normal(size=(n, 1)) + draw.normal(size=(n, d))
+
+
+def mixed(n, seed=0):
+    """A table with every kind of column."""
+    draw = rng(seed)
+    age = draw.normal(40, 10, n)
+    return pd.DataFrame(
+        {
+            "age": age,
+            "pay": 100 * age + draw.normal(0, 300, n),
+            "hours": draw.exponential(8, n),
+            "town": draw.choice(["Rome", "Oslo", "Bonn"], n, p=[0.5, 0.3, 0.2]),
+            "open": draw.random(n) < 0.3,
+            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(draw.integers(0, 900, n), "D"),
+        }
+    )
+
+
+def compared(a, b, **options):
+    sources = encode_together([open_source(a, name="A"), open_source(b, name="B")])
+    rows = [source.read().rows for source in sources]
+    options.setdefault("profiles", tuple(source.profiles[0] for source in sources))
+    frame = JointFrame.fit(*rows, shrinkage=0.1, pooling=0.0, dof=1.0)
+    return find_changes(frame, *rows, plan=sources[0].plan, **options)
+
+
+def simple(A, B, **options):
+    return find_changes(JointFrame.fit(A, B, shrinkage=0.1, pooling=0.0, dof=1.0), A, B, **options)
+
+
+def notes(found, code):
+    return [note for note in found.quality if note.code == code]
+
+
+@pytest.mark.parametrize(("n", "d"), [(200, 6), (30, 80)], ids=["tall", "few rows"])
+@pytest.mark.parametrize("units", ["own", "common"])
+def test_parts_add_up_and_none_is_negative(n, d, units):
+    A, B = correlated(n, d), correlated(n, d, 1) * np.linspace(0.5, 2, d) + 0.3
+    frame = JointFrame.fit(A, B, units=units, shrinkage=0.2)
+    parts = feature_parts(frame)
+    assert abs(parts.total.sum() - frame.parts.total) <= 1e-10 * max(1, frame.parts.total)
+    assert abs(parts.location.sum() - frame.parts.location) <= 1e-10 * frame.parts.total
+    assert (parts.total >= 0).all()
+
+
+def test_parts_are_value_times_pull():
+    """Against the same rule written with covariances and scipy's generalized eigenvectors."""
+    A, B = correlated(200, 4), correlated(200, 4, 1) * [1, 2, 1, 0.5] + [0, 0.5, 0.2, 0]
+    frame = JointFrame.fit(A, B, units="own", shrinkage=0.2)
+    covariances = [np.cov(X.T, bias=True) for X in (A, B)]
+    target = np.diag(np.diag(covariances[0] + covariances[1])) / 2
+    first, second = (0.8 * S + 0.2 * target for S in covariances)
+    W, step = first + second, B.mean(0) - A.mean(0)
+    size = np.abs(step * np.linalg.solve(W, step))
+    location = 0.25 * step @ np.linalg.solve(W, step) * size / size.sum()
+    share, g = linalg.eigh(second, W)
+    size = np.abs(g * (W @ g))
+    spread = size / size.sum(axis=0) @ (-0.25 * np.log(4 * share * (1 - share)))
+    parts = feature_parts(frame)
+    np.testing.assert_allclose(parts.location, location, rtol=1e-8)
+    np.testing.assert_allclose(parts.spread, spread, rtol=1e-8)
+
+
+def test_one_moved_column_gets_the_whole_location_part():
+    """Even among near copies, whose directions all point to each other."""
+    A = correlated(300, 5)
+    B = A.copy()
+    B[:, 3] += 1.0
+    parts = feature_parts(JointFrame.fit(A, B, shrinkage=0.01))
+    assert parts.location[3] > (1 - 1e-9) * parts.location.sum() > 0
+
+
+def test_the_scaled_column_has_the_largest_spread_part():
+    A, B = correlated(400, 5), correlated(400, 5, 1)
+    B[:, 2] *= 2
+    assert np.argmax(feature_parts(JointFrame.fit(A, B, shrinkage=0.05)).spread) == 2
+
+
+def test_parts_do_not_depend_on_units_or_on_who_is_a():
+    A, B = correlated(150, 4), correlated(150, 4, 1) + np.array([0, 0.5, 0, 0])
+    options = {"units": "own", "shrinkage": 0.2, "pooling": 0.0}
+    plain = feature_parts(JointFrame.fit(A, B, **options)).total
+    scale = np.array([1e-3, 1, 50, 1e6])
+    scaled = feature_parts(JointFrame.fit(A * scale, B * scale, **options)).total
+    turned = feature_parts(JointFrame.fit(B, A, **options)).total
+    np.testing.assert_allclose(scaled, plain, rtol=1e-7)
+    np.testing.assert_allclose(turned, plain, rtol=1e-9)
+
+
+def test_a_constant_column_has_no_part():
+    A, B = correlated(60, 3), correlated(60, 3, 1)
+    A[:, 1] = B[:, 1] = 7
+    assert feature_parts(JointFrame.fit(A, B)).total[1] == 0
+
+
+def test_sets_without_a_common_direction_are_infinitely_different():
+    A, B = np.zeros((20, 3)), np.zeros((20, 3))
+    A[:, 0], B[:, 1] = rng().normal(size=20), rng(1).normal(size=20)
+    A[:, 2], B[:, 2] = rng(2).normal(size=20), rng(3).normal(size=20)
+    parts = feature_parts(JointFrame.fit(A, B, shrinkage=0.0))
+    assert parts.total[0] == parts.total[1] == math.inf
+    assert math.isfinite(parts.total[2])
+
+
+def test_numbers_are_those_of_all_rows_where_profiles_have_them():
+    a, b = mixed(300, 1), mixed(300, 2)
+    b.loc[:89, "age"] = np.nan
+    row = compared(a, b).features["age"]
+    assert row.a.mean == pytest.approx(a["age"].mean())
+    assert row.b.deviation == pytest.approx(b["age"].std(ddof=0))
+    assert (row.a.missing, row.b.missing) == (0, 0.3)
+    spread = math.sqrt((a["age"].var(ddof=0) + b["age"].var(ddof=0)) / 2)
+    assert row.difference == pytest.approx((b["age"].mean() - a["age"].mean()) / spread)
+    town = compared(a, b).features["town"]
+    assert town.a.levels["Rome"] == pytest.approx((a["town"] == "Rome").mean())
+
+
+def test_values_filled_without_an_indicator_are_found_out():
+    a, b = mixed(300, 1), mixed(300, 2)
+    b["age"] = b["age"].where(rng(3).random(300) > 0.3)
+    sources = encode_together([open_source(x, missing="mean") for x in (a, b)])
+    rows = [source.read().rows for source in sources]
+    found = find_changes(JointFrame.fit(*rows, shrinkage=0.1), *rows, plan=sources[0].plan)
+    assert (found.features[0].name, found.features[0].change) == ("age", "missing")
+
+
+def test_pulls_are_grouped_like_parts():
+    a, b = mixed(100, 1), mixed(100, 2)
+    sources = encode_together([open_source(a), open_source(b)])
+    rows = [source.read().rows for source in sources]
+    frame = JointFrame.fit(*rows, shrinkage=0.1)
+    pulls = np.arange(float(frame.n_features))
+    found = find_changes(frame, *rows, plan=sources[0].plan, pulls=pulls)
+    town = list(sources[0].plan.features_of("town"))
+    assert found.features["town"].pull == pulls[town].sum()
+
+
+def test_infinite_numbers_become_none_in_plain_types():
+    A, B = rng().normal(size=(30, 2)), rng(1).normal(size=(30, 2))
+    A[:, 0], B[:, 0] = 1, 2
+    found = simple(A, B)
+    assert found.features["x0"].difference == math.inf
+    json.dumps(found.to_dict(), allow_nan=False)
+    assert "x0 rose from 1 to 2." in found.verdict.sentences
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_tables_become_dataframes(backend):
+    found = compared(mixed(100, 1), mixed(100, 2))
+    frame = found.features.to_frame(backend)
+    names = frame.column_names if backend == "pyarrow" else list(frame.columns)
+    assert names[:4] == ["name", "kind", "change", "changed"]
+    assert len(frame) == 6
+    assert len(found.feature_pairs.to_frame(backend)) == len(found.feature_pairs)
+
+
+def test_bare_arrays_have_columns_x0_x1():
+    found = simple(rng().normal(size=(50, 2)), rng(1).normal(size=(50, 2)))
+    assert sorted(one.name for one in found.features) == ["x0", "x1"]
+
+
+def test_random_halves_are_seldom_called_different():
+    table = correlated(240, 8, 3)
+    table[:, 3] = np.exp(table[:, 3])
+    table[:, 5] = table[:, 5] > 2
+    columns = [f"x{i}" for i in range(8)]
+    frame = JointFrame.fit(table[:120], table[120:], shrinkage=0.3)
+    called = 0
+    for split in range(60):
+        index = rng(split).permutation(240)
+        found = find_changes(frame, table[index[:120]], table[index[120:]], names=columns)
+        called += bool(found.features.changed)
+    assert called <= 7  # 60 × 5 %, and twice its standard error
+
+
+def test_levels_beyond_the_thirty_most_frequent_are_looked_at_too():
+    levels = [f"t{i:02d}" for i in range(40)]
+    a = pd.DataFrame({"town": levels * 30, "x": rng().normal(size=1200)})
+    b = pd.DataFrame({"town": [*levels[:-1], "t00"] * 30, "x": rng(1).normal(size=1200)})
+    (note,) = notes(compared(a, b), "vanished levels")
+    assert note.levels == ("t39",)
+
+
+def test_rare_levels_of_many_are_on_one_side_by_chance():
+    """Of a thousand levels with eight rows each, some are in one half only: no note of that."""
+    draw = rng(2)
+    town = draw.permutation(np.repeat([f"t{i}" for i in range(1000)], 8))
+    table = pd.DataFrame({"town": town, "x": draw.normal(size=8000)})
+    a, b = table[:4000], table[4000:]
+    assert len(set(a["town"]) ^ set(b["town"])) >= 3
+    found = compared(a, b)
+    assert not notes(found, "new levels") + notes(found, "vanished levels")
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda r, s: r.normal(size=s),
+        lambda r, s: np.exp(1.5 * r.normal(size=s)),
+        lambda r, s: r.poisson(0.15, s).astype(float),
+        lambda r, s: r.standard_cauchy(s),
+    ],
+    ids=["normal", "lognormal", "rare counts", "cauchy"],
+)
+def test_no_remark_on_what_is_chance_among_many_columns(draw):
+    """20 + 20 rows of 250 columns: ranges, constants and scales differ somewhere, all by chance."""
+    remarks = 0
+    for seed in range(4):
+        A, B = draw(rng([seed, 1]), (20, 250)), draw(rng([seed, 2]), (20, 250))
+        remarks += sum(note.differs for note in simple(A, B).quality)
+    assert remarks <= 1  # 4 × 5 %, of which more than 1 is a chance of 2 %
+
+
+def test_dropped_rows_are_counted_and_only_the_others_described():
+    """Rows with a gap left out as asked: told for each set, and gone from every number."""
+    a, b = mixed(300, 1), mixed(300, 2)
+    b.loc[:89, "hours"] = np.nan
+    b.loc[:89, "age"] += 100
+    found = compare(a, b, name_a="old", name_b="new", missing="drop", n_permutations=99)
+    kept = b.dropna()
+    assert [remark for remark in found.warnings if "left out" in remark] == [
+        "new: 90 of 300 rows have a missing value and were left out."
+    ]
+    assert found.features["age"].b.mean == pytest.approx(kept["age"].mean())
+    assert found.features["age"].b.high == pytest.approx(kept["age"].max())
+    assert found.features["hours"].b.missing == 0
+    assert not found.verdict.differs
+
+
+def test_numbers_in_sentences():
+    shown = [number(x) for x in (0, 32.41, 0.00123, 1234.5, 123456, 1e20, -0.5, 3.0)]
+    assert shown == ["0", "32.4", "0.00123", "1234", "123,456", "1e+20", "-0.5", "3"]
+    assert pair_of(100.001, 100.002) == ("100.001", "100.002")
+    assert pair_of(20_000.2, 20_000.4) == ("20,000.2", "20,000.4")
+    assert value_text(18262, "date") == "2020-01-01"
+    assert share_text(0.001) == "less than 1%"
+    assert share_text(0.9999) == "more than 99%"
+    assert (chance(0.001), chance(0.043), chance(1.0)) == ("p at most 0.001", "p = 0.043", "p = 1")
+    assert listed(["a", "b c", "d"], 2) == "a, 'b c' and 1 more"
