@@ -626,7 +626,7 @@ def unknown_kind_of_scores(folder):
 
 @case(2, "19")
 def too_few_permutations(folder):
-    return *outputs(folder), "--permutations", "0"
+    return *outputs(folder), "--permutations", "19"
 
 
 @case(1, "2x2 has 4 values")

@@ -35,7 +35,7 @@ def test_a_function_makes_rows_of_texts_and_sees_each_text_once():
 def test_texts_of_two_sets_are_compared():
     other = TEXTS.assign(review=TEXTS["review"].fillna("") + " indeed")
     found = compare(
-        TEXTS.dropna(), other, text="review", embed=lengths, n_permutations=0, chunk_rows=7
+        TEXTS.dropna(), other, text="review", embed=lengths, n_permutations=19, chunk_rows=7
     )
     assert found.frame.n_features == 3
 
