@@ -245,7 +245,7 @@ def test_dropped_rows_are_counted_and_only_the_others_described():
     b.loc[:89, "age"] += 100
     found = compare(a, b, name_a="old", name_b="new", missing="drop", n_permutations=99)
     kept = b.dropna()
-    assert [remark for remark in found.warnings if "left out" in remark] == [
+    assert [str(note) for note in found.warnings if "left out" in note.text] == [
         "new: 90 of 300 rows have a missing value and were left out."
     ]
     assert found.features["age"].b.mean == pytest.approx(kept["age"].mean())
