@@ -39,7 +39,7 @@ def sentence(one: Finding, sets: tuple[str, str], kind: str = "number") -> str:
     text = _WRITERS[one.kind](one, (set_name(sets[0]), set_name(sets[1])), kind)
     if one.where is not None and one.kind != "inside":
         return f"Only where {quoted(one.where[0])} = {quoted(one.where[1])}: {text}."
-    named = text.startswith(tuple(f"{quoted(name)} " for name in (one.column, one.second) if name))
+    named = text.startswith((f"{_name(one)} ", f"{quoted(one.column)} ", f"{quoted(one.second)} "))
     return f"{text if named else text[:1].upper() + text[1:]}."
 
 
@@ -118,12 +118,10 @@ def _missing(one: Finding, sets: tuple[str, str], kind: str) -> str:
 
 def _rounding(one: Finding, sets: tuple[str, str], kind: str) -> str:
     x, y = shares_text(one.a, one.b)
-    if kind == "date":
-        return (
-            f"the share of {quoted(one.column)} without a time of day {_moved(one)} from {x} to {y}"
-        )
-    what = "a whole number" if one.detail == "1" else f"a multiple of {one.detail}"
-    return f"the share of {quoted(one.column)} that is {what} {_moved(one)} from {x} to {y}"
+    what = f"that is a multiple of {one.detail}"
+    if one.detail == "1":
+        what = "without a time of day" if kind == "date" else "that is a whole number"
+    return f"the share of {quoted(one.column)} {what} {_moved(one)} from {x} to {y}"
 
 
 def _given(one: Finding, sets: tuple[str, str], kind: str) -> str:

@@ -248,8 +248,8 @@ def _days(
 ) -> Floats:
     """Days since 1970 of a column of dates, times or texts; NaN where missing.
 
-    The zones of times are added to `zones`, "" where they have none. `order` is how all
-    texts of the column are read, for those that may begin with the day or with the month.
+    The zones of times are added to `zones`, "" where they have none. `order` is how all texts
+    of the column are read, for those that may begin with the day or with the month.
     """
     name, column = where
     kind = family(array.type)
