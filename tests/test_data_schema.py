@@ -49,11 +49,22 @@ def test_a_changed_column_is_the_first_finding_and_the_rest_is_compared(kind):
     rest = compare(A.drop(columns=column, errors="ignore"), B.drop(columns=column, errors="ignore"),
                    n_permutations=19)  # fmt: skip
     assert found.verdict.sentences[0] == sentence
-    assert found.verdict.sentences[1:] == rest.verdict.sentences
-    assert found.separation.auc.value == rest.separation.auc.value
+    more = found.verdict.sentences[1 + len(rest.verdict.sentences) :]
+    assert found.verdict.sentences == (sentence, *rest.verdict.sentences, *more)
+    assert all(text.startswith("age holds text such as 'about ") for text in more)
+    assert found.separation.auc == rest.separation.auc
     (change,) = found.schema_changes
     assert json.loads(found.to_json())["schema_changes"][0] == change.to_dict()
     assert sentence in found.summary().replace("\n", " ")
+
+
+def test_names_stay_as_they_are_and_many_changes_leave_room_for_the_rest():
+    (first, *_) = compare(A.assign(**{"my town": 1.5}), B, n_permutations=19).verdict.sentences
+    assert first == "'my town' is in A only."
+    wide = B.assign(**{f"c{k}": 1.5 for k in range(20)})
+    found = compare(A, wide, n_permutations=19).verdict.sentences
+    assert found[7:9] == ("c7 is in B only.", "12 more columns are not the same in both.")
+    assert found[9:] == compare(A, B, n_permutations=19).verdict.sentences
 
 
 def test_the_command_tells_it_too_and_ends_well(tmp_path, capsys, monkeypatch):

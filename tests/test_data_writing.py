@@ -60,14 +60,10 @@ def test_dates_are_read_in_the_order_of_each_set(how_a: str, how_b: str) -> None
     assert plan is not None
     assert plan["day"].kind == "date"
     assert EncodingPlan.from_dict(plan.to_dict()) == plan
-    sets = [(x["day"].dt.strftime(how)[0], how, name) for x, how, name in
-            ((a, how_a, "A"), (b, how_b, "B"))]  # fmt: skip
-    first = [(text if how != ISO else "plain dates", name) for text, how, name in sets]
-    if how_a == ISO:
-        first.reverse()
-    (one, name), (other, second) = first
+    sets = [(x["day"].dt.strftime(how)[0], how) for x, how in ((a, how_a), (b, how_b))]
+    one, other = (text if how != ISO else "plain dates" for text, how in sets)
     assert remarks(written(a, how_a), written(b, how_b)) == [
-        f"day is written as {one} in {name} and as {other} in {second}."
+        f"day is written as {one} in A and as {other} in B."
     ]
 
 

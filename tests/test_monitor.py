@@ -822,7 +822,7 @@ def test_a_monitoring_that_goes_on_refuses_what_is_no_number_of_alarms(profile, 
 def test_columns_that_are_missing_are_named(profile, later):
     with pytest.warns(CospanWarning, match="dew is not in pandas dataframe; it counts as missing"):
         found = monitor(profile, later.drop(columns="dew"))
-    assert any("dew is missing in 100 %" in str(one.reasons) for one in found.windows)
+    assert any("dew is missing in 100%" in str(one.reasons) for one in found.windows)
     with pytest.raises(InputError, match="How long is a window"):
         monitor(later, later)
     with pytest.raises(InputError, match="needs every="):

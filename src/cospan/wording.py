@@ -23,6 +23,8 @@ from cospan.evidence import Finding, PairChange, QualityNote, Size, Verdict
 
 #: Findings that a verdict has a sentence for.
 MOST_FINDINGS = 8
+#: Findings on columns that are not the same in both sets.
+SCHEMA = ("only in", "renamed", "retyped", "lacking")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -37,7 +39,7 @@ def sentence(one: Finding, sets: tuple[str, str], kind: str = "number") -> str:
     text = _WRITERS[one.kind](one, (set_name(sets[0]), set_name(sets[1])), kind)
     if one.where is not None and one.kind != "inside":
         return f"Only where {quoted(one.where[0])} = {quoted(one.where[1])}: {text}."
-    named = text.startswith(tuple(quoted(name) for name in (one.column, one.second) if name))
+    named = text.startswith((f"{_name(one)} ", f"{quoted(one.column)} ", f"{quoted(one.second)} "))
     return f"{text if named else text[:1].upper() + text[1:]}."
 
 
@@ -116,8 +118,10 @@ def _missing(one: Finding, sets: tuple[str, str], kind: str) -> str:
 
 def _rounding(one: Finding, sets: tuple[str, str], kind: str) -> str:
     x, y = shares_text(one.a, one.b)
-    what = "a whole number" if one.detail == "1" else f"a multiple of {one.detail}"
-    return f"the share of {quoted(one.column)} that is {what} {_moved(one)} from {x} to {y}"
+    what = f"that is a multiple of {one.detail}"
+    if one.detail == "1":
+        what = "without a time of day" if kind == "date" else "that is a whole number"
+    return f"the share of {quoted(one.column)} {what} {_moved(one)} from {x} to {y}"
 
 
 def _given(one: Finding, sets: tuple[str, str], kind: str) -> str:
@@ -187,7 +191,7 @@ def _schema(one: Finding, sets: tuple[str, str], kind: str) -> str:
 
 
 _WRITERS = {
-    **dict.fromkeys(("only in", "renamed", "retyped", "lacking"), _schema),
+    **dict.fromkeys(SCHEMA, _schema),
     "mean": _mean,
     "spread": _spread,
     "shape": _shape,
@@ -232,8 +236,10 @@ def value_text(value: float, kind: str) -> str:
 
 
 def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
-    """Do they differ, how much, in what: most important first."""
+    """What columns are not the same; do they differ, how much, in what: most important first."""
     a, b = (set_name(name) for name in verdict.sets)
+    kinds, schema = verdict.kinds, schema_sentences(verdict)
+    findings = [one for one in verdict.findings if one.kind not in SCHEMA]
     if math.isnan(verdict.pvalue):
         lines = [f"There are too few rows to test whether {a} and {b} differ."]
     elif not verdict.differs:
@@ -244,7 +250,6 @@ def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
         lines.append(size_sentence(verdict.auc))
     if verdict.mostly:
         lines.append(_MADE_OF[verdict.mostly].format(share=f"{verdict.shares[verdict.mostly]:.0%}"))
-    kinds, findings = verdict.kinds, verdict.findings
     lines += [
         sentence(one, verdict.sets, kinds.get(one.column, "number"))
         for one in findings[:MOST_FINDINGS]
@@ -253,7 +258,18 @@ def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
     more = len({one.column for one in findings[MOST_FINDINGS:]})
     if more:
         lines.append(f"{plural(more, 'more column')} changed.")
-    return tuple(dict.fromkeys(lines))
+    return tuple(dict.fromkeys((*schema, *lines)))
+
+
+def schema_sentences(verdict: Verdict) -> tuple[str, ...]:
+    """On columns that are not the same in both sets."""
+    lines = [sentence(one, verdict.sets) for one in verdict.findings if one.kind in SCHEMA]
+    more = len(lines) - MOST_FINDINGS
+    if more > 0:
+        lines[MOST_FINDINGS:] = [
+            f"{plural(more, 'more column')} {'is' if more == 1 else 'are'} not the same in both."
+        ]
+    return tuple(lines)
 
 
 _MADE_OF = {

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cospan._text import quoted
 from cospan.errors import InputError
 
 from .base import listing
@@ -62,21 +63,22 @@ class SchemaChange:
     kinds: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        sets = " and ".join(self.sets)
+        sets, column = " and ".join(self.sets), quoted(self.column)
         if self.kind == "only in":
-            return f"{self.column} is in {sets} only."
+            return f"{column} is in {sets} only."
         if self.kind == "lacking":
-            return f"{self.column} is not in {sets}; it counts as missing there."
+            return f"{column} is not in {sets}; it counts as missing there."
         if self.kind == "renamed":
+            others = " and ".join(self.others)
             return (
-                f"{self.column} is called {self.second} in {' and '.join(self.others)}: the same "
-                "values under a new name."
+                f"{column} is called {quoted(self.second)} in {others}: the same values under a "
+                "new name."
             )
         held: dict[str, list[str]] = {}
         for name, kind in zip(self.sets, self.kinds, strict=True):
             held.setdefault(kind, []).append(name)
         said = " and ".join(f"{kind} in {' and '.join(names)}" for kind, names in held.items())
-        return f"{self.column} is {said}, so it is not compared."
+        return f"{column} is {said}, so it is not compared."
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types only, with the sentence."""

@@ -234,7 +234,7 @@ _FIELDS = {"day": r"(0?[1-9]|[12]\d|3[01])", "month": r"(0?[1-9]|1[0-2])", "year
 _HOURS, _MINUTES = r"(?:[01]?\d|2[0-3])", r":[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?"
 _TIME = rf"(?:{_HOURS}{_MINUTES}|(?:0?[1-9]|1[0-2]){_MINUTES} ?[AaPp][Mm])"
 #: The end of a text with a time and its zone.
-ZONE = r":\d\d(?:\.\d+)?(?:Z|[+-]\d\d(?::?\d\d)?)$"
+ZONE = r":\d\d(?:\.\d+)?(?P<zone>Z|[+-]\d\d(?::?\d\d)?)$"
 
 
 def _date(order: str) -> Reading:

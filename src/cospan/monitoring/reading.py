@@ -54,6 +54,8 @@ MOST_FEATURES = 3_000
 _BLOCK_VALUES = 2**21
 #: Ways of writing a date that leave no doubt, whatever a block of rows happens to hold.
 _UNAMBIGUOUS = ("iso date", "year/month/day", "day.month.year")
+#: How UTC is written at the end of a time.
+_UTC = {"Z", "+00:00", "+0000", "+00", "-00:00"}
 _MOVING = "dates and times move from window to window by themselves"
 
 
@@ -221,14 +223,14 @@ def _blocks(
     encoder = Encoder(plan, np.dtype(np.float64), source.name)
     own = encoder.wanted(table.all_columns)
     wanted = list(dict.fromkeys([*own, *([] if time is None else [time])]))
-    zoned: set[bool] = set()
+    zones: set[str] = set()
     order = cache(lambda: _order(table, str(time)))  # looked for where a block leaves it open
     for batch in table.batches(wanted, max(1024, _BLOCK_VALUES // plan.n_features)):
         days = (
-            None if time is None else _days(batch.column(time), (source.name, time), zoned, order)
+            None if time is None else _days(batch.column(time), (source.name, time), zones, order)
         )
         yield Timed(encoder.rows(batch, bare=bare), days)
-    notes += _on_zones(zoned, time, source.name)
+    notes += _on_zones(zones, time, source.name)
     notes += encoder.notes()  # levels that the reference does not have, with an example
 
 
@@ -242,17 +244,18 @@ def check_columns(source: Source | Table, plan: EncodingPlan, notes: list[Note])
 
 
 def _days(
-    array: pa.Array, where: tuple[str, str], zoned: set[bool], order: Callable[[], str]
+    array: pa.Array, where: tuple[str, str], zones: set[str], order: Callable[[], str]
 ) -> Floats:
     """Days since 1970 of a column of dates, times or texts; NaN where missing.
 
-    Whether times have a zone is added to `zoned`: some may, and others not. `order` is how all
-    texts of the column are read, for those that may begin with the day or with the month.
+    The zones of times are added to `zones`, "" where they have none. `order` is how all texts
+    of the column are read, for those that may begin with the day or with the month.
     """
     name, column = where
     kind = family(array.type)
     if kind == "date":
-        zoned.add(getattr(array.type, "tz", None) is not None)
+        # Of a file's times with an offset Arrow says that they are in UTC, as they are now.
+        zones.add("" if getattr(array.type, "tz", None) is None else "any")
         return numbers(array)
     if kind in ("text", "dictionary"):
         found = coded(array)
@@ -260,7 +263,7 @@ def _days(
         if np.isnan(values).any() and order() in READINGS:
             values = np.asarray(parsed(found.texts, order()).to_numpy(zero_copy_only=False))
         if not np.isnan(values).any():
-            zoned |= _zoned(found.texts)
+            zones |= _zones_of(found.texts)
             return np.asarray(np.append(values, np.nan)[found.codes])
         odd = found.texts[int(np.flatnonzero(np.isnan(values))[0])].as_py()
         if order() == AMBIGUOUS:
@@ -296,18 +299,19 @@ def _read_days(texts: pa.Array) -> Floats:
     return next((days for days in tried if not np.isnan(days).any()), tried[0])
 
 
-def _zoned(texts: pa.Array) -> set[bool]:
-    """Whether the times have a zone: some may, and others not."""
+def _zones_of(texts: pa.Array) -> set[str]:
+    """The zones that times are written with, "" where there is none."""
     import pyarrow.compute as pc
 
-    return set(pc.unique(pc.match_substring_regex(texts, pattern=ZONE)).to_pylist())
+    found = pc.struct_field(pc.extract_regex(texts, pattern=ZONE), "zone")
+    return set(pc.unique(pc.fill_null(found, "")).to_pylist())
 
 
-def _on_zones(zoned: set[bool], column: str | None, name: str) -> list[Note]:
-    if True not in zoned:
+def _on_zones(zones: set[str], column: str | None, name: str) -> list[Note]:
+    if zones <= {""} or zones <= _UTC:  # of times that are written in UTC everybody knows
         return []
     text = f"{name}: the times of {column!r} have a time zone; windows begin and end in UTC."
-    if False in zoned:
+    if "" in zones:
         text = (
             f"{name}: some times of {column!r} have a time zone and others have none; the latter "
             "are taken to be in UTC, in which windows begin and end."

@@ -8,7 +8,7 @@ import numpy as np
 
 from cospan._numbers import count, percent
 from cospan.comparison.text import scored_beside
-from cospan.wording import note_sentence, size_interval
+from cospan.wording import note_sentence, schema_sentences, size_interval
 
 from . import _words
 from ._changed import DRAWN_PIXELS, MOST_RELATIONS, features_of, relations_of
@@ -102,9 +102,10 @@ def _relations(c: Comparison, columns: Columns) -> tuple[Relation, ...]:
 
 def _lead(c: Comparison) -> tuple[list[str], list[str]]:
     """The first sentences (what was scored, differ, how much, in what), then single changes."""
-    sentences = c.verdict.sentences
+    schema = schema_sentences(c.verdict)
+    sentences = c.verdict.sentences[len(schema) :]
     n = 2 + bool(c.verdict.mostly)
-    lead, rest = list(sentences[:n]), list(sentences[n:])
+    lead, rest = list(sentences[:n]), [*schema, *sentences[n:]]
     if c.group_z is not None:
         lead[:0] = scored_beside(c)
     if len(lead) > 3:  # what the sets differ in stays, and goes down to the changes
