@@ -57,7 +57,6 @@ from .readings import (
     single_readings,
 )
 from .sketches import HASHES, MINUTES, Moments
-from .streams import OBJECTS
 from .values import EXACT
 
 #: Why a column of numbers is not a feature.
@@ -128,7 +127,7 @@ def _kind_of(parts: Parts, asked: bool) -> ColumnPlan | None:
         return _left(name, EMPTY)
     if "other" in found:
         held = next(part.type_name for part in parts if "other" in part.families)
-        return _left(name, f"{HOLDS} {OBJECTS if OBJECTS in held else held}")
+        return _left(name, f"{HOLDS} {held}")
     if len({part.shape for part in parts if part.values}) > 1:
         return None
     if forced == "category":

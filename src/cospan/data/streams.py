@@ -23,7 +23,7 @@ from cospan.errors import InputError, SourceError
 
 from .base import listing
 from .paths import reading
-from .values import is_list, is_numeric, storage
+from .values import OBJECTS, is_list, is_numeric, storage
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,7 +35,6 @@ DECODE_BYTES = 6 * 2**20
 #: All column buffers of a Parquet file together take about this much.
 BUFFER_BYTES = 32 * 2**20
 INDEX = "__index__"
-OBJECTS = "Python objects"
 
 
 class TableStream(ABC):
