@@ -448,7 +448,8 @@ def test_too_few_rows_have_no_p_value_and_say_so():
     found = compare(rng(1).normal(size=(3, 2)), rng(2).normal(size=(30, 2)))
     assert math.isnan(found.p)
     assert found.findings == ()
-    assert "There is no p-value: a test needs at least 4 rows in each set." in found.warnings
+    said = [str(note) for note in found.warnings]
+    assert "There is no p-value: a test needs at least 4 rows in each set." in said
     assert found.verdict.sentences[0] == "There are too few rows to test whether A and B differ."
     assert json.loads(found.to_json())["changes"]["verdict"]["pvalue"] is None
 
@@ -456,7 +457,7 @@ def test_too_few_rows_have_no_p_value_and_say_so():
 def test_so_few_relabellings_are_refused():
     A, B = rng(1).normal(size=(2, 20, 2))
     with pytest.raises(InputError, match="n_permutations must be a whole number of at least 19"):
-        compare(A, B, n_permutations=19)
+        compare(A, B, n_permutations=18)
 
 
 def test_many_sets_have_findings_for_every_pair():
@@ -536,7 +537,8 @@ def test_every_kind_of_finding_has_its_sentence(text):
 
 
 def test_no_kind_is_without_a_sentence():
-    assert {one.kind for one in SENTENCES.values()} == set(wording._WRITERS)
+    schema = {"only in", "renamed", "retyped", "lacking"}  # said by the data room
+    assert {one.kind for one in SENTENCES.values()} == set(wording._WRITERS) - schema
 
 
 def test_dates_and_times_are_in_their_own_units():

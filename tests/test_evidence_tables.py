@@ -11,9 +11,9 @@ from scipy import linalg
 from cospan import compare
 from cospan._numbers import chance, number, pair_of, share_text
 from cospan._text import listed
+from cospan.data import encode, open_source
 from cospan.evidence import feature_parts, find_changes
-from cospan.frame import JointFrame
-from cospan.sources import encode_together, open_source
+from cospan.model import JointFrame
 from cospan.wording import value_text
 
 
@@ -44,7 +44,7 @@ def mixed(n, seed=0):
 
 
 def compared(a, b, **options):
-    sources = encode_together([open_source(a, name="A"), open_source(b, name="B")])
+    sources = encode([open_source(a, name="A"), open_source(b, name="B")])
     rows = [source.read().rows for source in sources]
     options.setdefault("profiles", tuple(source.profiles[0] for source in sources))
     frame = JointFrame.fit(*rows, shrinkage=0.1, pooling=0.0, dof=1.0)
@@ -145,7 +145,7 @@ def test_numbers_are_those_of_all_rows_where_profiles_have_them():
 def test_values_filled_without_an_indicator_are_found_out():
     a, b = mixed(300, 1), mixed(300, 2)
     b["age"] = b["age"].where(rng(3).random(300) > 0.3)
-    sources = encode_together([open_source(x, missing="mean") for x in (a, b)])
+    sources = encode([open_source(x, missing="mean") for x in (a, b)])
     rows = [source.read().rows for source in sources]
     found = find_changes(JointFrame.fit(*rows, shrinkage=0.1), *rows, plan=sources[0].plan)
     assert (found.features[0].name, found.features[0].change) == ("age", "missing")
@@ -153,7 +153,7 @@ def test_values_filled_without_an_indicator_are_found_out():
 
 def test_pulls_are_grouped_like_parts():
     a, b = mixed(100, 1), mixed(100, 2)
-    sources = encode_together([open_source(a), open_source(b)])
+    sources = encode([open_source(a), open_source(b)])
     rows = [source.read().rows for source in sources]
     frame = JointFrame.fit(*rows, shrinkage=0.1)
     pulls = np.arange(float(frame.n_features))
@@ -245,7 +245,7 @@ def test_dropped_rows_are_counted_and_only_the_others_described():
     b.loc[:89, "age"] += 100
     found = compare(a, b, name_a="old", name_b="new", missing="drop", n_permutations=99)
     kept = b.dropna()
-    assert [remark for remark in found.warnings if "left out" in remark] == [
+    assert [str(note) for note in found.warnings if "left out" in note.text] == [
         "new: 90 of 300 rows have a missing value and were left out."
     ]
     assert found.features["age"].b.mean == pytest.approx(kept["age"].mean())

@@ -765,13 +765,14 @@ def test_a_mean_has_the_digits_that_its_spread_makes_useful():
 def test_rows_with_few_values_are_drawn_side_by_side():
     rng = np.random.default_rng(0)
     x = rng.random(400) < 0.5
+    like_x = np.where(rng.random(400) < 0.85, x, ~x)
     frames = [
-        pd.DataFrame({"x": x, "y": x if k else rng.random(400) < 0.5, "z": rng.normal(size=400)})
-        for k in (0, 1)
+        pd.DataFrame({"x": x, "y": y, "z": rng.normal(size=400)})
+        for y in (rng.random(400) < 0.5, like_x)
     ]
     found = content_of(compare(*frames, n_permutations=99)).relations
     one = next(pair for pair in found if (pair.first[:1], pair.second[:1]) == ("x", "y"))
     assert len(set(one.points_a)) > 50
     assert all(0 <= place <= 100 for point in (*one.points_a, *one.points_b) for place in point)
-    sides = {(a > 50, b > 50) for a, b in one.points_b}
-    assert sides == {(False, False), (True, True)}
+    same = [(a > 50) == (b > 50) for a, b in one.points_b]
+    assert sum(same) > 0.7 * len(same)

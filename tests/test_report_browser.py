@@ -464,14 +464,6 @@ def test_a_cell_leads_to_its_pair_without_scripts(opened):
     assert all(links)
 
 
-def test_angles_over_time_are_drawn_and_told(opened):
-    _, page = opened("time")
-    assert page.run("return document.querySelectorAll('#time svg .line').length") == 2
-    page.run("document.querySelector('#time details').open = true")
-    assert page.run("return document.querySelectorAll('#time tbody tr').length") >= 6
-    assert page.quiet()
-
-
 # ---- any screen, any name ----------------------------------------------------------------------
 
 

@@ -76,7 +76,7 @@ def _joint(
     read: Sequence[ReadSet], settings: Settings, picture: bool, again: Again | None
 ) -> Fitted:
     a, b = (one.summary for one in read)
-    frame = JointFrame.of_sets(a, b, settings, picture=picture, again=again)
+    frame = JointFrame.of_sets(a, b, settings, picture, again)
     return Fitted(frame, None, [0, 1])
 
 

@@ -55,9 +55,8 @@ class FittedClasses:
             raise InputError('weighting="frame" belongs to span="linear"; give both.')
         model: JointFrame | SetCosts
         if len(summaries) == 2:
-            model = JointFrame.of_sets(
-                summaries[0], summaries[1], Settings.of(**options), again=again
-            )
+            a, b = summaries
+            model = JointFrame.of_sets(a, b, Settings.of(**options), False, again)
         else:
             model = SetCosts.from_summaries(summaries, weighting=weighting, again=again, **options)
         if threshold is None:

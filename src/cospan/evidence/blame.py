@@ -60,6 +60,9 @@ def blamed_columns(
     blamed = []
     for column, p, by_itself in found:
         mine = np.flatnonzero((ends == column).any(axis=1) & (alone == by_itself))
+        if column not in copies:  # equal now and then is a relation, and no copy
+            other = [k for k in mine if evidence.functions[k].kind != "equal"]
+            mine = np.array(other, dtype=np.intp) if other else mine
         best = mine[np.argmax(np.abs(evidence.z[mine]))]
         function = evidence.functions[best]
         if by_itself and function.kind in VAGUE:

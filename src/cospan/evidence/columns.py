@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: What the column of rare levels is called.
 OTHER = "(other)"
+#: Squares of smaller values have lost digits: their deviation is the sample's, which is scaled.
+TINY = 1e-140
 #: Levels that a row of the table shows.
 SHOWN_LEVELS = 3
 
@@ -181,7 +183,9 @@ def _counted(column: Column, held: Held, profile: SetProfile) -> Held:
     if column.kind != "category":
         if math.isnan(own.mean):
             return Held(missing, held.mean, held.deviation, held.low, held.high)
-        return Held(missing, own.mean, own.deviation, own.low, own.high)
+        tiny = max(abs(own.low), abs(own.high)) < TINY
+        spread = held.deviation if tiny else own.deviation
+        return Held(missing, own.mean, spread, own.low, own.high)
     total = sum(own.levels.values())
     if not total or not own.exact:
         return Held(missing, levels=held.levels)

@@ -92,11 +92,16 @@ def pair_table(found: Found) -> PairTable:
         one = evidence.functions[k]
         best.setdefault((min(one.column, one.second), max(one.column, one.second)), k)
     pairs = np.flatnonzero(evidence.family == PAIR)
+    most: dict[tuple[int, int], float] = {}
+    for one, z in zip(evidence.functions, evidence.z.tolist(), strict=True):
+        if one.second >= 0 and one.kind != "equal":
+            ends = min(one.column, one.second), max(one.column, one.second)
+            most[ends] = max(most.get(ends, 0.0), z * z)
     p: dict[tuple[int, int], float] = {}
     for unit in pairs:
         low, high = sorted((int(evidence.first[unit]), int(evidence.second[unit])))
         if (low, high) in best:  # else the pair has something else, such as equal values
-            mine = evidence.z[best[low, high]] ** 2 >= MOSTLY * evidence.z2[unit]
+            mine = evidence.z[best[low, high]] ** 2 >= MOSTLY * most[low, high]
             p[low, high] = float(evidence.adjusted[unit]) if mine else 1.0
     rows = []
     for ends, k in sorted(best.items(), key=lambda item: p[item[0]] > LEVEL)[:LISTED]:

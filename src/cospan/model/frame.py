@@ -27,17 +27,10 @@ from cospan.model.alignment import Alignment, LeaveOneOut
 from cospan.model.curved import Again, RowsAgain, with_curve
 from cospan.model.directions import Directions, Parts, differences_of, parts_of, truncated
 from cospan.model.leave_one_out import removed_weights
-from cospan.model.pair import decomposed, notes_on_sharing, prepared_rows, with_uv
+from cospan.model.pair import decomposed, inverse_square, notes_on, prepared_rows, with_uv
 from cospan.model.prepared import in_feature_units, working_rows
 from cospan.model.scoring import Scorer, is_chunks
-from cospan.model.set_model import (
-    Derived,
-    SetModel,
-    calibrated,
-    chosen_sets,
-    notes_on_weights,
-    parts_left_out,
-)
+from cospan.model.set_model import Derived, SetModel, calibrated, chosen_sets, parts_left_out
 from cospan.model.settings import Given, Settings
 from cospan.summary import Summary
 
@@ -191,16 +184,14 @@ class JointFrame(SetModel):
             tol=tol,
             curve=curve,
         )
-        size = _SAMPLED_ROWS
         plain = all(arrays.is_array(X) and not arrays.is_lazy(X) and X.ndim == 2 for X in (A, B))
-        if sample_weight_a is None and sample_weight_b is None and plain:
-            few = A.shape[0] + B.shape[0] + 2 < A.shape[1]
-            size = 0 if few else size  # they are all in their summary anyway
+        bare = sample_weight_a is None and sample_weight_b is None and plain
+        few = bare and A.shape[0] + B.shape[0] + 2 < A.shape[1]
+        size = 0 if few else _SAMPLED_ROWS  # few rows are all in their summary anyway
         a = Summary.of(A, sample_weight_a, name="A", sample_size=size)
         b = Summary.of(B, sample_weight_b, name="B", sample_size=size)
-        rows = ((A, sample_weight_a), (B, sample_weight_b))
-        again = None if curve is None else RowsAgain(rows)
-        frame = cls.of_sets(a, b, settings, picture=picture, again=again)
+        again = None if curve is None else RowsAgain(((A, sample_weight_a), (B, sample_weight_b)))
+        frame = cls.of_sets(a, b, settings, picture, again)
         warn(frame.notes)
         return with_uv(frame, A, B, sample_weight_a, sample_weight_b) if keep_uv else frame
 
@@ -224,26 +215,20 @@ class JointFrame(SetModel):
         """
         if not (isinstance(a, Summary) and isinstance(b, Summary)):
             raise InputError("from_summaries takes two summaries; use fit(A, B) for rows.")
-        given = Settings.of(**(Given(curve=None) | settings))
-        frame = cls.of_sets(a, b, given, picture=picture, again=again)
+        frame = cls.of_sets(a, b, Settings.of(**(Given(curve=None) | settings)), picture, again)
         warn(frame.notes)
         return frame
 
     @classmethod
     def of_sets(
-        cls,
-        a: Summary,
-        b: Summary,
-        settings: Settings,
-        *,
-        picture: bool = False,
-        again: Again | None = None,
+        cls, a: Summary, b: Summary, settings: Settings, picture: bool, again: Again | None
     ) -> JointFrame:
         """The frame of two summaries, without a warning of its notes."""
         chosen = chosen_sets((a, b), settings, ("A", "B"), picture)
         found = decomposed(chosen)
-        notes = (*notes_on_weights((a, b)), *notes_on_sharing(chosen, found.blocks))
-        frame = cls(geometry=chosen.geometry, notes=notes, **found._asdict())
+        frame = cls(
+            geometry=chosen.geometry, notes=notes_on(chosen, found.blocks), **found._asdict()
+        )
         frame, tried = calibrated(frame, chosen, settings, found.inner(chosen.working))
         return frame if settings.curve is None else with_curve(frame, tried, settings, again)
 
@@ -310,7 +295,7 @@ class JointFrame(SetModel):
         if gamma > 0:
             a, b = (1 / ((1 - gamma) * np.square(x) + gamma / 2) for x in (c, s))
             return a, b
-        return _inverse_square(c), _inverse_square(s)
+        return inverse_square(c), inverse_square(s)
 
     def __repr__(self) -> str:
         curved = "" if self.curve is None else ", curved"
@@ -467,7 +452,7 @@ class JointFrame(SetModel):
                 constant = self.geometry.constant_features
                 matrix[constant, constant] = self.shrinkage
             matrices.append(matrix)
-            divided = np.sqrt(_inverse_square(arrays.to_numpy(weight)))
+            divided = np.sqrt(inverse_square(arrays.to_numpy(weight)))
             maps.append(self.inverse * arrays.like(divided, self.inverse)[None, :])
         return matrices, maps
 
@@ -513,8 +498,3 @@ class JointFrame(SetModel):
         JointFrame(181 rows against 180, 64 features, rank 17 of 58, shrinkage 0.05)
         """
         return truncated(self.plain, band, n, shared_above)
-
-
-def _inverse_square(x: Floats) -> Floats:
-    """1/x², with 1/0 read as 0."""
-    return np.where(x > 0, 1 / np.where(x > 0, x, 1.0) ** 2, 0.0)

@@ -12,10 +12,12 @@ from cospan import _arrays as arrays
 from cospan._arrays import Array
 from cospan._notes import Note
 from cospan._tolerance import rank_tolerance
+from cospan._types import Floats
 from cospan._validate import as_option, as_rows, as_weights, check_names
 from cospan.decomposition import GSVD, Blocks, gsvd
 from cospan.model.choice import Chosen
 from cospan.model.prepared import WorkingSets, in_feature_units
+from cospan.model.set_model import notes_on_weights
 
 if TYPE_CHECKING:
     from cospan.model.frame import JointFrame
@@ -69,19 +71,26 @@ def decomposed(chosen: Chosen) -> Decomposed:
     return Decomposed.of(factors, working.basis, compress=not without)
 
 
-def notes_on_sharing(chosen: Chosen, blocks: Blocks) -> tuple[Note, ...]:
-    """Two sets that share no direction."""
+def notes_on(chosen: Chosen, blocks: Blocks) -> tuple[Note, ...]:
+    """What a reader should know of two sets: those on weights, and that they share nothing."""
     working, g, _ = chosen
+    found = notes_on_weights(working.prepared.summaries)
     p, q = (part.count for part in working.prepared.summaries)
     # A centre between the means makes their difference a direction of both sets.
     between = 1 if g.center_mode == "pooled" and p + q < g.n_features else 0
     if g.shrinkage > 0 or blocks.k > between:
-        return ()
+        return found
     text = (
         f"A ({p} rows) and B ({q} rows) share no direction of the {g.n_features}-dimensional "
         "feature space, so without shrinkage no sample has a meaningful angle."
     )
-    return (Note("nothing shared", text, 'Use more rows, or shrinkage="auto".', loud=True),)
+    remedy = 'Use more rows, or shrinkage="auto".'
+    return (*found, Note("nothing shared", text, remedy, loud=True))
+
+
+def inverse_square(x: Floats) -> Floats:
+    """1/x², with 1/0 read as 0."""
+    return np.where(x > 0, 1 / np.where(x > 0, x, 1.0) ** 2, 0.0)
 
 
 def prepared_rows(frame: JointFrame, X: Any, side: str, sample_weight: Any) -> Array:
