@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from cospan import distributed as ours
 from cospan.cli import app
-from cospan.data import open_source
+from cospan.data import encode, open_source
 from cospan.errors import InputError
 
 pytestmark = pytest.mark.filterwarnings(
@@ -85,7 +85,7 @@ def test_identifiers_and_labels_come_with_the_rows():
     dd = importlib.import_module("dask.dataframe")
     with importlib.import_module("dask").config.set(scheduler="synchronous"):
         frame = dd.from_pandas(table(), npartitions=3)
-        source = open_source(frame, label="kind", id_column="key")
+        (source,) = encode([open_source(frame, label="kind", id_column="key")])
         assert source.lazy is None
         chunk = source.read()
     assert chunk.ids.tolist() == table()["key"].tolist()
@@ -96,8 +96,8 @@ def test_identifiers_and_labels_come_with_the_rows():
 def test_bad_columns_are_said(tmp_path):
     dd = importlib.import_module("dask.dataframe")
     frame = dd.from_pandas(table(), npartitions=2)
-    with pytest.raises(InputError, match="has no column 'nothing'"):
-        open_source(frame, columns=["nothing"])
+    with pytest.raises(InputError, match=r"no column is called 'nothing' \(asked for by columns="):
+        encode([open_source(frame, columns=["nothing"])])
     with pytest.raises(InputError, match="strict"):
         open_source(frame, strict=True)
     (tmp_path / "a.csv").write_text("")

@@ -63,7 +63,7 @@ def test_a_model_file_is_known_by_its_header_alone(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("package", "extra"), [("jinja2", "app"), ("distributed", "dask"), ("zarr.core", "files")]
+    ("package", "extra"), [("jinja2", "app"), ("distributed", "dask"), ("PIL.Image", "app")]
 )
 def test_a_missing_package_names_its_extra(package, extra, capsys):
     def command():

@@ -45,7 +45,7 @@ from cospan.errors import InputError
 
 from .learn import ColumnLearner, TextLearner, looks_like_identifier, may_be_identifier
 from .matching import SchemaChange
-from .plan import EMPTY, SCHEMA, TRUTH, ColumnPlan
+from .plan import ABSURD, EMPTY, HOLDS, SCHEMA, TRUTH, ColumnPlan
 from .readings import (
     AMBIGUOUS,
     PLAIN,
@@ -106,7 +106,8 @@ def decide_column(
         return column, None
     category = column.kind == "category"
     if not category and not any(moments_of(column, part).count for part in parts):
-        return _left(column.name, EMPTY), None
+        absurd = any(moments_of(column, part).absurd for part in parts)
+        return _left(column.name, ABSURD if absurd else EMPTY), None
     if len(parts) > 1 and not asked and not parts[0].forced:
         if column.kind == "date" and _times_apart(column, parts):
             reason = _order_of_times(column, parts, names)
@@ -121,12 +122,12 @@ def decide_column(
 def _kind_of(parts: Parts, asked: bool) -> ColumnPlan | None:
     """What the column is; None if it is numbers in one set and something else in another."""
     name, forced = parts[0].name, parts[0].forced
-    found = _families(parts)
+    found = families_of(parts)
     if not found:
         return _left(name, EMPTY)
     if "other" in found:
         held = next(part.type_name for part in parts if "other" in part.families)
-        return _left(name, f"it holds {held}")
+        return _left(name, f"{HOLDS} {held}")
     if len({part.shape for part in parts if part.values}) > 1:
         return None
     if forced == "category":
@@ -140,7 +141,7 @@ def _kind_of(parts: Parts, asked: bool) -> ColumnPlan | None:
     return _from_text(name, parts, found)
 
 
-def _families(parts: Parts) -> set[str]:
+def families_of(parts: Parts) -> set[str]:
     found = set().union(*(part.families for part in parts))
     if not any(part.text is not None and part.text.count for part in parts):
         found -= {"text", "dictionary"}  # words for missing values, and nothing else

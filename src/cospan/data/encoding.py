@@ -14,7 +14,7 @@ from cospan.errors import InputError
 
 from .base import CHUNK_BYTES, Chunk, Reader, listing
 from .cleaning import absurd_notes
-from .decide import decide_column, made_of_dates
+from .decide import decide_column, families_of, made_of_dates
 from .encoder import Encoder
 from .learn import SetLearner, merged_learners
 from .matching import SchemaChange, common_columns, only_in_some
@@ -159,6 +159,11 @@ def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Sou
         )
         plans.append(plan)
         changes += [] if change is None else [change]
+    numeric = {c for c, plan in zip(common, plans, strict=True) if plan.kind == "boolean"}
+    numeric |= {c for c in common if families_of(parts[c]) <= {"number", "boolean", "vector"}}
+    for table in tables:
+        if table.options.strict and not numeric.issuperset(common):
+            table.refuse([column for column in common if column not in numeric])
     taken = {column for table in tables for column in table.all_columns}
     made = [one for one in made_of_dates(plans, parts, policy) if one.name not in taken]
     apart = [ColumnPlan(column, "left out", SCHEMA) for column in sorted(alone)]

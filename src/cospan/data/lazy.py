@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cospan.distributed import reduced
 from cospan.errors import InputError
 
-from .base import Chunk, Options, Reader, float_type, listing, require
+from .base import Chunk, Options, Reader, float_type, require
 from .cleaning import matches
 from .encoding import encode_by
 from .learn import SetLearner, merged_learners
@@ -102,10 +102,7 @@ class LazyTable(Table):
         if options.strict:
             wrong = [c for c in self.columns if collection.dtypes[c].kind not in "biuf"]
             if wrong:
-                raise InputError(
-                    f"{self.name}: column {listing(wrong)} is not numeric; strict=True refuses the "
-                    "table as it is."
-                )
+                self.refuse(wrong)
         self._collection = collection
 
     @property

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .readings import READINGS, coded, parsed, plain_values, single_readings
 from .sketches import MOST_LEVELS, Distinct, Levels, Moments, Order, number_hashes, text_hashes
-from .values import EXACT, absurd, family, list_rows, numbers, whole_numbers
+from .values import EXACT, OBJECTS, absurd, family, list_rows, numbers, whole_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -182,7 +182,8 @@ class ColumnLearner:
         if array.null_count == len(array):
             self.missing += len(array)
             return
-        self.type_name = self.type_name or str(array.type)
+        if kind == "other":
+            self.type_name = OBJECTS if OBJECTS in str(array.type) else str(array.type)
         if kind == "text" and not self.words and self.forced != "category":
             for plain in ("number", "date") if not self.values else tuple(self.values):
                 values = plain_values(array, plain) if self.text is None else None

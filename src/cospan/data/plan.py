@@ -39,8 +39,9 @@ NAME_LENGTH = 60
 TRUTH = ("false", "true")
 #: Reasons that need no note: the user left the column out, or a schema change says it already.
 DROPPED, SCHEMA = "as asked", "it is not the same in all sets"
-#: The reason of a column that no option could take.
-EMPTY = "it has no values"
+#: The reasons of columns that no option could take.
+EMPTY, ABSURD = "it has no values", "its values are all infinite, beyond 1e100 or denormal"
+HOLDS = "it holds"  # a type that is neither numbers nor text
 SHOWN_LEVELS = 6
 SHOWN_COLUMNS = 8
 
@@ -283,7 +284,7 @@ class EncodingPlan:
         left = [c for c in self.columns if c.kind == "left out" and c.reason not in quiet]
         if left:
             shown = [f"{column.name!r} ({column.reason})" for column in left]
-            helps = any(column.reason != EMPTY for column in left)
+            helps = not all(c.reason.startswith((EMPTY, ABSURD, HOLDS)) for c in left)
             remedy = "categorical= or numeric= takes a column all the same." if helps else ""
             notes.append(Note("columns left out", f"Left out: {named(shown)}.", remedy, loud=True))
         return notes

@@ -6,6 +6,7 @@ them are in memory.
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -22,7 +23,7 @@ from cospan.errors import InputError, SourceError
 
 from .base import listing
 from .paths import reading
-from .values import is_list, is_numeric, storage
+from .values import OBJECTS, is_list, is_numeric, storage
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,15 +88,20 @@ def _table_of(obj: Any) -> pa.Table:
             return from_dataframe(obj)
         return pa.table(dict(obj) if isinstance(obj, Mapping) else obj)
     except OverflowError as error:
+        beyond = [c for c, values in dict(obj).items() if any(map(_is_beyond, values))]
         raise InputError(
-            f"The {type(obj).__name__} holds whole numbers of more than 64 bits; turn them into "
-            "floats."
+            f"Column {listing(beyond)} of the {type(obj).__name__} holds whole numbers of more "
+            "than 64 bits; turn them into floats."
         ) from error
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InputError(
             f"The {type(obj).__name__} is not a table ({first_line(error)}); give columns of one "
             "length by their names, or a dataframe (to_frame() makes one of a single column)."
         ) from error
+
+
+def _is_beyond(value: Any) -> bool:
+    return isinstance(value, int) and abs(value) >= 2**63
 
 
 def _plain_type(type_: pa.DataType) -> pa.DataType:
@@ -197,7 +203,7 @@ def _pandas_array(values: Any) -> pa.Array:
     if texts is not None:
         return pa.array(texts, pa.string())
     # A type that no reading takes, and that says what is there.
-    return pa.array([{}] * len(values), pa.struct([("Python objects", pa.null())]))
+    return pa.array([{}] * len(values), pa.struct([(OBJECTS, pa.null())]))
 
 
 def _as_texts(values: list[Any]) -> list[str | None] | None:
@@ -208,6 +214,8 @@ def _as_texts(values: list[Any]) -> list[str | None] | None:
             texts.append(None)
         elif isinstance(value, float) and value.is_integer():
             texts.append(str(int(value)))
+        elif isinstance(value, int) and abs(value) > sys.float_info.max:
+            texts.append("inf" if value > 0 else "-inf")
         elif isinstance(value, str | bool | int | float | Decimal | np.generic):
             texts.append(str(value))
         elif type(value).__name__ in ("NAType", "NaTType"):

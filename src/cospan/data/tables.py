@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -229,12 +229,15 @@ class Table:
         types = {column: self.schema.field(column).type for column in self.columns}
         fine = ("number", "boolean", "vector")
         wrong = [column for column, type_ in types.items() if family(type_) not in fine]
-        if wrong and not self._stream.written:
-            raise InputError(
-                f"{self.name}: column {listing(wrong)} is not numeric "
-                f"({listing(sorted({str(types[c]) for c in wrong}), 3)}); strict=True refuses the "
-                "table as it is."
-            )
+        if wrong and not self._stream.written:  # what text means is known when it is encoded
+            self.refuse(wrong)
+
+    def refuse(self, columns: Sequence[str]) -> NoReturn:
+        """Say that a strict table has columns other than numbers."""
+        raise InputError(
+            f"{self.name}: column {listing(columns)} is not numeric; strict=True refuses the table "
+            "as it is."
+        )
 
 
 def _written_kind(values: NDArray[Any]) -> type:

@@ -7,9 +7,12 @@ column never has to be read again because its first rows looked different.
 from __future__ import annotations
 
 import csv
+import io
 import lzma
 import mmap
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +60,10 @@ class TextFiles(TableStream):
         self._delimiter, self._header = _layout(self._files[0])
         # To look for breaks inside quotation marks takes Arrow a fifth longer.
         self._marks = {file: _quotation_marks(file) for file in self._files}
+        for file in self._files:
+            if self._marks[file] % 2:  # one is never closed, or part of a value: 5" is a length
+                for _ in self._rows(file):
+                    pass
         names = self._names(self._files[0])
         for file in self._files[1:]:
             there = set(self._names(file))
@@ -106,63 +113,83 @@ class TextFiles(TableStream):
                     ) from error
                 self._block = MAX_LINE_BYTES
                 continue
-            if self._marks[file] % 2:
-                raise SourceError(
-                    f"{file}: line {done + self._header} opens a quotation mark that is never "
-                    "closed; close it."
-                )
             return
 
     def _explain(self, file: Path, columns: Sequence[str] | None, error: Exception) -> None:
         """Say what is wrong with the file, and in which line and column, unless a line is long.
 
         Its values are read again as bytes, which fails only where the lines are wrong, and on one
-        thread, where Arrow counts them.
+        thread, where Arrow counts the rows.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        ragged: list[Any] = []
-        line = 1 + self._header
+        row = 1 + self._header
         try:
-            with self._open(file, columns, ragged=ragged) as reader:
+            with self._open(file, columns, raw=True) as reader:
                 for batch in reader:
                     for name, values in zip(batch.schema.names, batch.columns, strict=True):
                         try:
                             pc.cast(values, pa.string())
                         except pa.ArrowInvalid:
-                            row = next(i for i, x in enumerate(values) if not _is_text(x.as_py()))
+                            row += next(i for i, x in enumerate(values) if not _is_text(x.as_py()))
                             raise SourceError(
-                                f"{file}: column {name!r} holds text in line {line + row} that is "
-                                "not UTF-8; save the file as UTF-8, or leave the column out with "
-                                "drop=."
+                                f"{file}: column {name!r} holds text in line "
+                                f"{self._line(file, row)} that is not UTF-8; save the file as "
+                                "UTF-8, or leave the column out with drop=."
                             ) from error
-                    line += batch.num_rows
-        except pa.ArrowInvalid:
-            if ragged:
-                row = ragged[0]
+                    row += batch.num_rows
+        except pa.ArrowInvalid as ragged:
+            if found := re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(ragged)):
+                row, expected, there = map(int, found.groups())
                 raise SourceError(
-                    f"{file}: line {row.number} has {row.actual_columns} fields where the first "
-                    f"line has {row.expected_columns}."
+                    f"{file}: line {self._line(file, row)} has {there} fields where the first "
+                    f"line has {expected}."
                 ) from error
 
-    def _open(
-        self, file: Path, columns: Sequence[str] | None, *, ragged: list[Any] | None = None
-    ) -> Any:
-        """A reader of these columns, or of all, as text.
+    def _line(self, file: Path, row: int) -> int:
+        """The line in which a row begins, the first being row 1; blank lines are no rows."""
+        return next((line for line, _ in islice(self._rows(file), row - 1, None)), row)
 
-        With a list for `ragged` lines, to which the first is added, the values come as bytes.
-        """
+    def _rows(self, file: Path) -> Iterator[tuple[int, list[str]]]:
+        """Rows, each with the line it begins in; a quotation mark that stays open is refused."""
+        own: list[str] = []  # the lines of one row
+        names: list[str] = []
+
+        def lines(text: Iterable[str]) -> Iterator[str]:
+            for line in text:
+                own.append(line)
+                yield line
+
+        with reading(file, "CSV"), opened_text(file) as stream:
+            text = io.TextIOWrapper(stream, "utf-8-sig", "replace", newline="")
+            rows = csv.reader(lines(text), delimiter=self._delimiter, strict=True)
+            while True:
+                own.clear()
+                line = rows.line_num + 1
+                try:
+                    fields = next(rows, None)
+                except csv.Error as error:
+                    fields = next(csv.reader(own[:1], delimiter=self._delimiter))
+                    if "expected after" not in str(error):  # else text follows a closed mark
+                        n = len(fields)
+                        column = repr(names[n - 1]) if self._header and n <= len(names) else n
+                        raise SourceError(
+                            f"{file}: line {line} opens a quotation mark in column {column} that "
+                            "is never closed; close it."
+                        ) from error
+                if fields is None:
+                    return
+                if fields:
+                    names = names or fields
+                    yield line, fields
+
+    def _open(self, file: Path, columns: Sequence[str] | None, *, raw: bool = False) -> Any:
+        """A reader of these columns, or of all, as text, or as `raw` bytes on one thread."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        def note(row: Any) -> str:
-            if ragged is not None:
-                ragged.append(row)
-            return "error"
-
         known = columns if columns is not None else ()
-        raw = ragged is not None
         return arrow_csv.open_csv(
             opened_text(file),
             read_options=arrow_csv.ReadOptions(
@@ -171,9 +198,7 @@ class TextFiles(TableStream):
                 autogenerate_column_names=not self._header,
             ),
             parse_options=arrow_csv.ParseOptions(
-                delimiter=self._delimiter,
-                newlines_in_values=self._marks[file] > 0,
-                invalid_row_handler=note if raw else None,
+                delimiter=self._delimiter, newlines_in_values=self._marks[file] > 0
             ),
             convert_options=arrow_csv.ConvertOptions(
                 include_columns=list(known),

@@ -25,6 +25,7 @@ LARGEST = 1e100
 SMALLEST = float(np.finfo(np.float64).tiny)
 #: Whole numbers up to here are float64s.
 EXACT = 2**53
+OBJECTS = "Python objects"  # in the name of a type that no reading takes
 _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 
