@@ -34,7 +34,7 @@ def read(paths):
     try:
         from cospan.data import encode_together, open_source
     except ModuleNotFoundError:
-        from cospan.sources import encode_together, open_source
+        from cospan.data import encode_together, open_source
     for source in encode_together([open_source(path) for path in paths]):
         for chunk in source.chunks():
             pass

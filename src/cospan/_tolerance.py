@@ -94,11 +94,6 @@ SAME_EIGENVALUE = 1e-9
 SAME_STATISTIC = 1e-9
 
 
-def constant_column(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Up to this range a column counts as constant: its values differ by their own rounding."""
-    return np.asarray(8 * np.finfo(np.float64).eps * np.max(np.abs(rows), axis=0))
-
-
 def constant_variance(value: float, eps: float = 2.0**-52) -> float:
     """Up to this variance a feature of such a value is constant: the rest is rounding.
 
@@ -247,20 +242,9 @@ PERFECT_CORRELATION = 1e-6
 FILE_COSINES = 1e-4
 
 
-def singular_ridge(size: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What keeps a symmetric matrix with such a trace invertible: its own rounding."""
-    info = np.finfo(np.float64)
-    return np.asarray(info.eps * size + info.tiny)
-
-
 def rank_in_gram(largest: float, size: int) -> float:
     """Eigenvalues of a Gram matrix up to this are the rounding of the largest."""
     return largest * size * float(np.finfo(np.float64).eps)
-
-
-def least_error(mean_square: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """The squared standard error of a mean of n numbers is not below their rounding."""
-    return np.asarray(np.finfo(np.float64).eps * mean_square / n)
 
 
 # float32's π/2 lies 4.4e-8 above the true one, and arctan2 may round up: both are no user error.

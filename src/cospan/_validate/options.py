@@ -72,10 +72,3 @@ def as_confidence(value: float, name: str = "confidence") -> float:
 def as_seed(value: int, name: str = "random_state") -> int:
     """A whole number of at least 0."""
     return as_count(value, name, least=0)
-
-
-def as_generator(value: int | np.random.Generator) -> np.random.Generator:
-    """A generator: the one given, or a new one from the seed."""
-    if isinstance(value, np.random.Generator):
-        return value
-    return np.random.default_rng(as_seed(value))

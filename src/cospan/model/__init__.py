@@ -25,7 +25,7 @@ from cospan.model.calibration import (
     log_odds_of,
 )
 from cospan.model.choice import tried_rows
-from cospan.model.curved import Again, CurvedSets, Plain, RowsAgain, as_fitted, mapped_summary
+from cospan.model.curved import Again, CurvedSets, Plain, RowsAgain, mapped_summary
 from cospan.model.curves import CurveMap, LandmarkMap, RowMap, curve_map, landmark_map
 from cospan.model.directions import (
     Directions,
@@ -68,7 +68,6 @@ __all__ = [
     "Settings",
     "Typicality",
     "angles_of",
-    "as_fitted",
     "attribute",
     "below_rate",
     "calibrated_weights",

@@ -33,8 +33,8 @@ from cospan.errors import InputError
 from cospan.model.calibration import Calibration
 from cospan.model.choice import CLEARLY, Candidate, Judge, tried_rows
 from cospan.model.curves import MOST_COLUMNS, RowMap, curve_map, landmark_map
-from cospan.model.prepared import Geometry, WorkingSets
-from cospan.model.set_model import Model, SetCosts, SetModel, Tried, chosen_sets
+from cospan.model.prepared import WorkingSets
+from cospan.model.set_model import Model, SetCosts, Tried, chosen_sets
 from cospan.model.settings import Settings
 from cospan.model.typicality import Typicality
 from cospan.summary import RowSample, Summary
@@ -181,14 +181,6 @@ def _pieces(rows: Array, mapping: RowMap, *, larger: int = 1) -> list[slice]:
     step = max(_FEWEST_AT_ONCE, size // (4 * mapping.n_features))
     n = rows.shape[0]
     return [slice(start, min(start + step, n)) for start in range(0, max(n, 1), step)]
-
-
-def as_fitted(model: SetModel, sets: Sequence[Any]) -> tuple[Geometry, list[Any]]:
-    """The geometry that answers for a model, and rows of its sets as that geometry knows them."""
-    if model.curve is None:
-        return model.geometry, list(sets)
-    mapped = [model.curve.map.exact(arrays.to_numpy(rows)) for rows in sets]
-    return model.curve.costs.geometry, mapped
 
 
 # ---- mapped rows, summarised ------------------------------------------------------------------

@@ -16,7 +16,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan import _arrays as arrays
 from cospan._tolerance import NOT_ZERO, PERFECT_CORRELATION, constant_variance
@@ -300,15 +299,6 @@ class Channels:
             for column in dict.fromkeys((channel.column, channel.second)):
                 if column:
                     found.setdefault(column, []).append(k)
-        return found
-
-    @cached_property
-    def angles(self) -> NDArray[np.bool_]:
-        """Which channels are shares, as angles: their variance is 1 a row whatever the rows."""
-        found = np.zeros(len(self.table), dtype=bool)
-        found[self.ranked : self.ranked + self.shared] = True
-        found[self.odd.start + 1 : self.odd.stop : len(OF_NUMBERS)] = True
-        found[-1] = True
         return found
 
     @property
