@@ -32,10 +32,10 @@ warnings.simplefilter("ignore")
 import cospan.cli
 def read(paths):
     try:
-        from cospan.data import encode_together, open_source
-    except ModuleNotFoundError:
-        from cospan.data import encode_together, open_source
-    for source in encode_together([open_source(path) for path in paths]):
+        from cospan.data import encode, open_source
+    except ModuleNotFoundError:  # 0.2
+        from cospan.sources import encode_together as encode, open_source
+    for source in encode([open_source(path) for path in paths]):
         for chunk in source.chunks():
             pass
 def compare(paths):
