@@ -264,3 +264,13 @@ def test_numbers_in_sentences():
     assert share_text(0.9999) == "more than 99%"
     assert (chance(0.001), chance(0.043), chance(1.0)) == ("p at most 0.001", "p = 0.043", "p = 1")
     assert listed(["a", "b c", "d"], 2) == "a, 'b c' and 1 more"
+
+
+def test_a_column_without_values_in_one_set_has_a_page(tmp_path):
+    """All of a category, a number and a date missing in one of the sets, and in a tiny one."""
+    a = mixed(60, 1)
+    b = mixed(60, 2).assign(**dict.fromkeys(a.columns[:-1]))
+    for sets in ({"a": a, "b": b}, {"a": a, "b": b.head(2), "c": mixed(60, 3)}):
+        found = compare(sets, n_permutations=19)
+        found.save_html(tmp_path / "page.html")
+        json.loads(found.to_json())

@@ -159,7 +159,7 @@ def held_in(column: Column, rows: Floats, profile: SetProfile | None) -> Held:
     values = part[:, list(column.features)]
     levels = column.levels or ()
     if column.kind == "category":
-        shares = values.mean(axis=0).tolist() if len(values) else [math.nan] * len(levels)
+        shares = values.mean(axis=0).tolist() if len(values) else [0.0] * len(levels)
         found = Held(missing, levels=dict(zip(levels, shares, strict=True)))
     elif len(values) == 0:
         found = Held(missing)
@@ -328,6 +328,8 @@ def shown_levels(held: Held) -> str:
 
 def standardised(column: Column, a: Held, b: Held) -> float:
     """Difference of the means in standard deviations; of shares Cohen's h, the largest."""
+    if max(a.missing, b.missing) == 1:  # no values in one of the sets
+        return math.nan
     if column.kind == "category":
         steps = [
             cohen(a.levels.get(x, 0.0), b.levels.get(x, 0.0)) for x in {**a.levels, **b.levels}
