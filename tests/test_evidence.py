@@ -557,3 +557,14 @@ def test_sizes_and_notes_in_words():
     assert note_sentence(constant, ("A", "B")) == "age does not vary in B."
     both = QualityNote("constant", "age", False, 7.0, 7.0)
     assert note_sentence(both, ("A", "B")) == "age is 7 in every row."
+
+
+def test_levels_may_have_any_characters():
+    """A relation of levels is held by their names, whatever these are made of."""
+    draw = rng(0)
+    a, b = (pd.DataFrame({"unit": draw.choice(["m²", "a\0b"], 300), "x": draw.normal(size=300)})
+            for _ in range(2))  # fmt: skip
+    b["x"] += 3.0 * (b["unit"] == "m²") - 1.5
+    found = compare(a, b, n_permutations=99)
+    assert found.p <= 0.05
+    assert {found.findings[0].column, found.findings[0].second} <= {"unit", "x", ""}

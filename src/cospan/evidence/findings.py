@@ -19,7 +19,7 @@ from cospan._types import Floats
 from .blame import LEVEL, Blamed, blamed_columns
 from .functions import OWN, Function, Reading, RowFunctions, deviation
 from .repeats import IN_BOTH, Repeated, repeated_rows
-from .test import Evidence, Labellings, weigh
+from .test import SQUARE, Evidence, Labellings, weigh
 
 #: Rows of a set behind the labellings; differences of single columns are those of all rows.
 SAMPLE = 2_500
@@ -297,15 +297,15 @@ def _with_others(
     base = replace(base, second=other, where=base.where)
     own = np.flatnonzero(scores.column == column)
     if function.kind == "relation":
-        levels = str(function.detail).split("\0")
+        levels = function.detail
         places = [
             k
             for c, level in zip((function.column, function.second), levels, strict=True)
             for k in np.flatnonzero(scores.column == c)
-            if scores.level[k] == level.replace("²", "")
+            if scores.level[k] == ("" if level == SQUARE else level)
         ]
         x, y = (
-            scores.values[:, k] ** (2 if "²" in lv else 1)
+            scores.values[:, k] ** (2 if lv == SQUARE else 1)
             for k, lv in zip(places, levels, strict=True)
         )
         r = [correlation(x[side], y[side]) for side in _sides(n_a)]

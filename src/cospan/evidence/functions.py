@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +70,7 @@ class Function(NamedTuple):
     kind: str
     column: int
     second: int = -1  # the other column of a pair
-    detail: str | float = ""  # the level, the value, the step, or the part of the column
+    detail: Any = ""  # the level or two, the value, the step, or the part of the column
 
     @property
     def family(self) -> int:

@@ -12,6 +12,7 @@ from cospan._tables import make_dataframe
 from .blame import LEVEL
 from .findings import Found, correlation
 from .functions import PAIR
+from .test import SQUARE
 
 #: Pairs that are listed, the surest first.
 LISTED = 50
@@ -85,7 +86,7 @@ def pair_table(found: Found) -> PairTable:
     related = [
         k
         for k, one in enumerate(evidence.functions)
-        if one.kind == "relation" and "²" not in str(one.detail)
+        if one.kind == "relation" and SQUARE not in one.detail
     ]
     best: dict[tuple[int, int], int] = {}
     for k in sorted(related, key=lambda k: -abs(evidence.z[k])):
@@ -106,7 +107,7 @@ def pair_table(found: Found) -> PairTable:
     rows = []
     for ends, k in sorted(best.items(), key=lambda item: p[item[0]] > LEVEL)[:LISTED]:
         one = evidence.functions[k]
-        levels = str(one.detail).split("\0")
+        levels = one.detail
         places = [
             next(j for j in np.flatnonzero(scores.column == c) if scores.level[j] == level)
             for c, level in zip((one.column, one.second), levels, strict=True)

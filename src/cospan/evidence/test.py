@@ -278,7 +278,7 @@ def _correlations(
         Z[:, at : at + 512] = difference / np.maximum(difference.std(axis=0), LEAST_SPREAD)
     found = [
         Function(
-            "relation", int(column[a]), int(column[b]), f"{level[a]}\0{level[b]}",
+            "relation", int(column[a]), int(column[b]), (level[a], level[b]),
         )
         for a, b in zip(i, j, strict=True)
     ]  # fmt: skip
