@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from cospan import JointFrame, Summary, gsvd
-from cospan import _arrays as arrays
+from cospan.base import arrays
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 

@@ -27,7 +27,7 @@ import scipy.sparse
 from threadpoolctl import threadpool_limits
 
 from cospan import gsvd, gsvds
-from cospan._arrays import triangular_factor
+from cospan.base.arrays import triangular_factor
 
 ROUNDS = 5
 clock = time.perf_counter

@@ -1,6 +1,6 @@
 """Data opened and encoded in one step, with its warnings, as most tests want it."""
 
-from cospan._notes import warn
+from cospan.base.notes import warn
 from cospan.data import EncodingPlan, Source, encode, notes_of, open_source
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import load_digits
 
-from cospan._notes import Note
+from cospan.base.notes import Note
 from cospan.comparison import compare
 
 HOSTILE = {

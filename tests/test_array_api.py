@@ -8,8 +8,8 @@ from array_api_compat import array_namespace
 from numpy.testing import assert_allclose
 
 from cospan import JointFrame, Summary, attribute, gsvd
-from cospan import _arrays as arrays
-from cospan._arrays import cholesky_qr
+from cospan.base import arrays
+from cospan.base.arrays import cholesky_qr
 from cospan.model import SetCosts
 
 NAMESPACES = {

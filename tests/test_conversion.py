@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cospan import JointFrame, Summary, gsvd, relative_procrustes
-from cospan._validate import as_rows, check_names
+from cospan.base.checks import as_rows, check_names
 from cospan.errors import InputError
 
 pd = importlib.import_module("pandas")

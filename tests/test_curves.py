@@ -15,7 +15,7 @@ from cospan import (
     compare,
     prototypes,
 )
-from cospan._tolerance import LANDMARKS_APART
+from cospan.base.tolerance import LANDMARKS_APART
 from cospan.errors import InputError, ModelFileError
 from cospan.model import (
     CurveMap,

@@ -9,8 +9,8 @@ import pytest
 from scipy import linalg
 
 from cospan import compare
-from cospan._numbers import chance, number, pair_of, share_text
-from cospan._text import listed
+from cospan.base.numbers import chance, number, pair_of, share_text
+from cospan.base.text import listed
 from cospan.data import encode, open_source
 from cospan.evidence import feature_parts, find_changes
 from cospan.model import JointFrame

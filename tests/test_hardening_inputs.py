@@ -16,8 +16,8 @@ import pytest
 from PIL import Image
 
 from cospan import Monitoring, Profile, compare, gsvds, load, monitor
-from cospan._packages import EXTRAS
-from cospan._tables import without_formulas
+from cospan.base.packages import EXTRAS
+from cospan.base.tables import without_formulas
 from cospan.cli.terminal import Terminal
 from cospan.comparison.score_files import csv_text, table_file
 from cospan.data import text_files

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from cospan._files import whole_file, write_text
+from cospan.base.files import whole_file, write_text
 from cospan.cli import app
 from cospan.errors import CospanError, InputError
 
@@ -142,7 +142,7 @@ def test_a_full_device_is_told(monkeypatch):
 
 WRITE = """
 import sys
-from cospan._files import write_text
+from cospan.base.files import write_text
 print("before", flush=True)
 write_text(sys.argv[1], "all of it\\n")
 print("after")

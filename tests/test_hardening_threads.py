@@ -12,8 +12,9 @@ import threadpoolctl
 from PIL import Image
 from threadpoolctl import ThreadpoolController
 
-from cospan import _arrays, compare
-from cospan._arrays import process
+from cospan import compare
+from cospan.base import arrays as _arrays
+from cospan.base.arrays import process
 from cospan.data import open_source
 from cospan.errors import CospanWarning
 

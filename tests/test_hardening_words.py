@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from cospan import Profile, compare, monitor
-from cospan._json import json_text
-from cospan._tables import without_formulas
-from cospan._text import harmless
+from cospan.base.json import json_text
+from cospan.base.tables import without_formulas
+from cospan.base.text import harmless
 from cospan.cli import app
 from cospan.data import encode, open_source, text_files
 from cospan.errors import InputError, SourceError

@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.metrics import average_precision_score
 
 import cospan
-from cospan._tails import tail_p_values
+from cospan.base.tails import tail_p_values
 from cospan.errors import InputError
 from cospan.panel import (
     covariance_cka,

@@ -13,7 +13,7 @@ import pytest
 from sklearn.datasets import load_wine
 
 from cospan import compare, compare_many, report, sensitivity
-from cospan._notes import Note
+from cospan.base.notes import Note
 from cospan.errors import CospanError, InputError, MissingDependencyError
 from cospan.evidence import Held, Size
 from cospan.report import content_of, html

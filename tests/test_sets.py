@@ -16,7 +16,7 @@ from cospan import (
     ManyFrame,
     Summary,
 )
-from cospan._tolerance import FAST_SHRINKAGE
+from cospan.base.tolerance import FAST_SHRINKAGE
 from cospan.comparison.settings import Options
 from cospan.errors import CospanWarning, InputError
 from cospan.model import (

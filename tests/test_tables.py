@@ -5,7 +5,7 @@ import importlib.util
 import numpy as np
 import pytest
 
-from cospan._tables import BACKENDS, make_dataframe
+from cospan.base.tables import BACKENDS, make_dataframe
 from cospan.errors import InputError, MissingDependencyError
 
 COLUMNS = {

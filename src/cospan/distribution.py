@@ -27,9 +27,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cospan._tolerance import ANGLE_ROUNDING, UNIT_SUM
-from cospan._types import Floats, Index
-from cospan._validate import as_confidence, as_count
+from cospan.base.checks import as_confidence, as_count
+from cospan.base.tolerance import ANGLE_ROUNDING, UNIT_SUM
+from cospan.base.types import Floats, Index
 from cospan.errors import InputError
 
 __all__ = [

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 
-from cospan import _arrays as arrays
-from cospan._arrays import Array
-from cospan._notes import Note, warn
-from cospan._validate import as_option, as_rows, check_names, feature_names_of
+from cospan.base import arrays
+from cospan.base.arrays import Array
+from cospan.base.checks import as_option, as_rows, check_names, feature_names_of
+from cospan.base.notes import Note, warn
 from cospan.errors import InputError
 from cospan.model import JointFrame, in_feature_units, shared_mask
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime, timedelta
 
-from cospan._numbers import (
+from cospan.base.numbers import (
     chance,
     correlations,
     exact_number,
@@ -18,7 +18,7 @@ from cospan._numbers import (
     share_text,
     shares_text,
 )
-from cospan._text import listed, plural, quoted, set_name
+from cospan.base.text import listed, plural, quoted, set_name
 from cospan.evidence import Finding, PairChange, QualityNote, Size, Verdict
 
 #: Findings that a verdict has a sentence for.

@@ -34,8 +34,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import gammaincc, softmax
 
-from cospan._tolerance import NOT_ZERO
-from cospan._types import Floats
+from cospan.base.tolerance import NOT_ZERO
+from cospan.base.types import Floats
 from cospan.distribution import rank_auc
 
 # By chance alone this share of clean sets shows flips at one rate, and this share rates of their

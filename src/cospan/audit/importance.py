@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from cospan import _arrays as arrays
-from cospan._types import Floats
+from cospan.base import arrays
+from cospan.base.types import Floats
 from cospan.errors import InputError
 from cospan.model import JointFrame
 

@@ -9,13 +9,13 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan import _arrays as arrays
-from cospan._notes import Note, warn
-from cospan._tables import make_dataframe
-from cospan._tolerance import FAST_SHRINKAGE
-from cospan._types import Floats
-from cospan._validate import as_rows, as_shrinkage, feature_names_of
 from cospan.audit.flips import fit_flips, fit_rate, separates
+from cospan.base import arrays
+from cospan.base.checks import as_rows, as_shrinkage, feature_names_of
+from cospan.base.notes import Note, warn
+from cospan.base.tables import make_dataframe
+from cospan.base.tolerance import FAST_SHRINKAGE
+from cospan.base.types import Floats
 from cospan.data import encode, notes_of, open_source
 from cospan.errors import InputError
 from cospan.model import Given, RowsAgain, SetCosts, Settings, calibrated_weights

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from cospan._json import json_text
-from cospan._text import plural, printable
+from cospan.base.json import json_text
+from cospan.base.text import plural, printable
 from cospan.cli.options import Chosen
 from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal

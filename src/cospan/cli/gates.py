@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import typer
 
-from cospan._numbers import number
-from cospan._text import printable
+from cospan.base.numbers import number
+from cospan.base.text import printable
 from cospan.comparison import Comparison, ManyComparison
 from cospan.errors import InputError
 from cospan.model import neither

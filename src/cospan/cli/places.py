@@ -14,7 +14,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from cospan._files import check_output
+from cospan.base.files import check_output
 from cospan.data import folders_below, split_part
 from cospan.errors import InputError
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 
 import typer
 
-from cospan._packages import missing
-from cospan._text import printable
+from cospan.base.packages import missing
+from cospan.base.text import printable
 from cospan.errors import CospanError, CospanWarning
 
 if TYPE_CHECKING:

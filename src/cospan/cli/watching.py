@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from cospan._json import json_text
-from cospan._text import plural, printable
+from cospan.base.json import json_text
+from cospan.base.text import plural, printable
 from cospan.cli.gates import OF_WINDOWS, Gate, crossed, refuse_unknown, values_of_window
 from cospan.cli.options import WatchOutputs
 from cospan.cli.places import check_places
@@ -105,7 +105,7 @@ def _write(found: Monitoring, path: Path) -> None:
     if path.suffix == ".html":
         found.save_html(path)
     elif path.suffix == ".json":
-        from cospan._files import write_text
+        from cospan.base.files import write_text
 
         write_text(path, json_text(found.to_dict()) + "\n")
     else:

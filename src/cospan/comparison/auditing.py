@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._notes import Note
 from cospan.audit import LabelAudit, shares_of
+from cospan.base.notes import Note
 from cospan.comparison.reading import as_text
 from cospan.comparison.scoring import Group
 from cospan.data import listing

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cospan import _arrays as arrays
+from cospan.base import arrays
 from cospan.comparison.reading import ReadSet
 from cospan.comparison.settings import Settings
 from cospan.data import Source

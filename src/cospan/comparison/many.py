@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._numbers import chance
-from cospan._text import listed, plural, set_name
-from cospan._types import Floats
 from cospan.audit import LabelAudit
+from cospan.base.numbers import chance
+from cospan.base.text import listed, plural, set_name
+from cospan.base.types import Floats
 from cospan.comparison.fitting import as_classifier
 from cospan.comparison.pairs import Pairs, both_keys
 from cospan.comparison.plain import many_dict

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._notes import Note
-from cospan._types import Floats
+from cospan.base.notes import Note
+from cospan.base.types import Floats
 from cospan.comparison.fitting import Fitted
 from cospan.comparison.opening import Opened
 from cospan.comparison.reading import Progress, ReadSet, Sets, sample_size

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cospan._notes import Note, warn
-from cospan._text import plural
 from cospan._version import VERSION
+from cospan.base.notes import Note, warn
+from cospan.base.text import plural
 from cospan.comparison.auditing import Audited, audit_rows, rows_to_check, sides_of_labels
 from cospan.comparison.fitting import Model, fit_sets
 from cospan.comparison.opening import Opened

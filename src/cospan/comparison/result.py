@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from cospan._json import json_text
-from cospan._notes import Note
+from cospan.base.json import json_text
+from cospan.base.notes import Note
 from cospan.comparison.auditing import Audited
 from cospan.comparison.fitting import Model
 from cospan.comparison.pairs import Linkage, PairFindings, Pairs
@@ -141,7 +141,7 @@ class View(Facts, abc.ABC):
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
         """
-        from cospan._tables import make_dataframe
+        from cospan.base.tables import make_dataframe
 
         return make_dataframe(self.score_columns(), backend)
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._files import whole_file
-from cospan._packages import needed
-from cospan._tables import without_formulas
-from cospan._types import Floats
+from cospan.base.files import whole_file
+from cospan.base.packages import needed
+from cospan.base.tables import without_formulas
+from cospan.base.types import Floats
 from cospan.comparison.scorer import Scored
 from cospan.errors import InputError
 from cospan.model import score_table

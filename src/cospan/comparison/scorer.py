@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._types import Floats
+from cospan.base.types import Floats
 from cospan.comparison.fitting import Model
 from cospan.data import Chunk
 from cospan.evidence import row_keys

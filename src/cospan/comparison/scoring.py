@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._tolerance import TIE_BREAK
-from cospan._types import Floats
+from cospan.base.tolerance import TIE_BREAK
+from cospan.base.types import Floats
 from cospan.comparison.reading import OwnRows
 from cospan.comparison.scorer import Scored, Scorer, like_neither, pair_angle
 from cospan.data import Chunk

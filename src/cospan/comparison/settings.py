@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Any
 
-from cospan._tolerance import FAST_SHRINKAGE
-from cospan._validate import as_count, as_option, as_shrinkage
+from cospan.base.checks import as_count, as_option, as_shrinkage
+from cospan.base.tolerance import FAST_SHRINKAGE
 from cospan.errors import InputError
 from cospan.evidence import FEWEST_LABELLINGS
 from cospan.model import DEFAULTS, Given, settled

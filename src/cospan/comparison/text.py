@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._numbers import number, p_text
-from cospan._text import plural, printable, quoted, set_name
+from cospan.base.numbers import number, p_text
+from cospan.base.text import plural, printable, quoted, set_name
 from cospan.comparison.auditing import worst_rows
 
 if TYPE_CHECKING:

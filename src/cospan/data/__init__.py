@@ -13,7 +13,7 @@ values are filled by the sets' mean beside a column that says where; identifiers
 left out, with the reason.
 """
 
-from cospan._notes import Note
+from cospan.base.notes import Note
 
 from .base import Chunk, Options, listing
 from .decide import times_between

@@ -24,8 +24,8 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 from scipy import sparse
 
-from cospan import _arrays
-from cospan._notes import Note
+from cospan.base import arrays as _arrays
+from cospan.base.notes import Note
 from cospan.errors import InputError, SourceError
 
 from .base import Chunk, Options, Reader, float_type, listing

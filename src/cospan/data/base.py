@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._notes import Note
+from cospan.base.notes import Note
 from cospan.errors import InputError
 
 #: A chunk of rows takes about this much memory unless ``chunk_rows`` says otherwise.

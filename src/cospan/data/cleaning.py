@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._notes import Note
-from cospan._text import plural
+from cospan.base.notes import Note
+from cospan.base.text import plural
 from cospan.errors import InputError, SourceError
 
 from .base import Chunk, Options, Reader, listing

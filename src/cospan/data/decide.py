@@ -40,7 +40,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from cospan._tolerance import ZEROS_AND_ONES
+from cospan.base.tolerance import ZEROS_AND_ONES
 from cospan.errors import InputError
 
 from .learn import ColumnLearner, TextLearner, looks_like_identifier, may_be_identifier

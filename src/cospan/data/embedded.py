@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._notes import Note
-from cospan._packages import needed
-from cospan._text import first_line, plural
+from cospan.base.notes import Note
+from cospan.base.packages import needed
+from cospan.base.text import first_line, plural
 from cospan.errors import InputError
 
 from .base import Chunk, Options, Reader, require

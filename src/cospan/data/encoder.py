@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._notes import Note
+from cospan.base.notes import Note
 
 from .cleaning import absurd_notes
 from .plan import USED, ColumnPlan, EncodingPlan

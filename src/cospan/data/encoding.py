@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cospan._notes import Note
+from cospan.base.notes import Note
 from cospan.errors import InputError
 
 from .base import CHUNK_BYTES, Chunk, Reader, listing

@@ -16,9 +16,9 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._notes import Note
-from cospan._packages import needed
-from cospan._text import first_line
+from cospan.base.notes import Note
+from cospan.base.packages import needed
+from cospan.base.text import first_line
 from cospan.errors import CospanError, InputError, SourceError
 
 from .base import Chunk, Options, Reader, listing

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cospan._text import quoted
+from cospan.base.text import quoted
 from cospan.errors import InputError
 
 from .base import listing

@@ -13,9 +13,9 @@ from typing import IO, Any
 
 import numpy as np
 
-from cospan._notes import Note
-from cospan._packages import needed
-from cospan._text import first_line
+from cospan.base.notes import Note
+from cospan.base.packages import needed
+from cospan.base.text import first_line
 from cospan.errors import InputError, SourceError
 
 from .arrays import array_reader, idx_reader, is_array, is_idx, npy_reader, npz_reader

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cospan._text import first_line
+from cospan.base.text import first_line
 from cospan.errors import CospanError, SourceError
 
 #: First bytes of the formats read here (and of some that users try).

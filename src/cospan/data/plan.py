@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cospan._notes import Note
+from cospan.base.notes import Note
 from cospan.errors import InputError
 
 from .base import MISSING

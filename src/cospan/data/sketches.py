@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._tolerance import WITHIN_MINUTE
+from cospan.base.tolerance import WITHIN_MINUTE
 
 from .values import absurd, all_usual, hours_of
 

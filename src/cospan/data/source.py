@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from cospan._notes import Note
+from cospan.base.notes import Note
 from cospan.errors import InputError
 
 from .base import Chunk, Options, Reader

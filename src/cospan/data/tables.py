@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._notes import Note
+from cospan.base.notes import Note
 from cospan.errors import InputError, SourceError
 
 from .base import Chunk, Options, Reader, listing, require

@@ -16,8 +16,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cospan._notes import Note
-from cospan._text import is_number
+from cospan.base.notes import Note
+from cospan.base.text import is_number
 from cospan.errors import SourceError
 
 from .base import listing

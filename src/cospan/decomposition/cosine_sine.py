@@ -13,9 +13,9 @@ import math
 
 import numpy as np
 
-from cospan import _arrays as arrays
-from cospan._arrays import Array
-from cospan._tolerance import POLISH_BELOW
+from cospan.base import arrays
+from cospan.base.arrays import Array
+from cospan.base.tolerance import POLISH_BELOW
 
 Parts = tuple[Array, Array, Array, Array | None, Array | None]  # c, s, W, U and V
 

@@ -9,10 +9,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from cospan import _arrays as arrays
-from cospan._arrays import Array
-from cospan._tolerance import rank_tolerance
-from cospan._validate import (
+from cospan.base import arrays
+from cospan.base.arrays import Array
+from cospan.base.checks import (
     as_flag,
     as_option,
     as_rows_with_eps,
@@ -22,6 +21,7 @@ from cospan._validate import (
     feature_names_of,
     is_real,
 )
+from cospan.base.tolerance import rank_tolerance
 from cospan.decomposition import notation
 from cospan.decomposition.kernel import Blocks, Tolerances, Wanted, decompose
 from cospan.errors import InputError

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cospan import _arrays as arrays
-from cospan._arrays import Array
-from cospan._tolerance import SQUARES_ARE_SAFE
+from cospan.base import arrays
+from cospan.base.arrays import Array
+from cospan.base.tolerance import SQUARES_ARE_SAFE
 from cospan.decomposition.cosine_sine import (
     cosines_and_sines,
     other,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from cospan import _arrays as arrays
-from cospan._arrays import Array
+from cospan.base import arrays
+from cospan.base.arrays import Array
 
 if TYPE_CHECKING:
     from cospan.decomposition.dense import GSVD

@@ -27,8 +27,8 @@ import scipy.linalg
 import scipy.sparse
 import scipy.sparse.linalg
 
-from cospan._tolerance import GRAM_RANK, LSMR_ACCURACY, rank_tolerance
-from cospan._validate import as_count, as_flag, as_option, as_rows_with_eps, as_seed
+from cospan.base.checks import as_count, as_flag, as_option, as_rows_with_eps, as_seed
+from cospan.base.tolerance import GRAM_RANK, LSMR_ACCURACY, rank_tolerance
 from cospan.errors import InputError
 
 _EPS = 2.0**-52

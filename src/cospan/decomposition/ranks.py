@@ -11,9 +11,9 @@ import math
 import numpy as np
 import scipy.linalg
 
-from cospan import _arrays as arrays
-from cospan._arrays import Array
-from cospan._tolerance import DOUBTFUL, WELL_CONDITIONED, rank_tolerance, surely_above
+from cospan.base import arrays
+from cospan.base.arrays import Array
+from cospan.base.tolerance import DOUBTFUL, WELL_CONDITIONED, rank_tolerance, surely_above
 
 
 def norm(x: Array) -> float:

@@ -16,9 +16,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from cospan._packages import needed
-from cospan._text import first_line
 from cospan._version import VERSION
+from cospan.base.packages import needed
+from cospan.base.text import first_line
 from cospan.errors import CospanError, InputError
 
 #: Seconds to wait for an answer, and for a first worker. With the start of Python and Dask, some

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from cospan import _arrays as arrays
-from cospan._files import whole_file
-from cospan._validate import as_rows, as_weights, feature_names_of
+from cospan.base import arrays
+from cospan.base.checks import as_rows, as_weights, feature_names_of
+from cospan.base.files import whole_file
 from cospan.errors import InputError
 from cospan.model import Alignment, JointFrame, RowMap, mapped_summary, score_table
 from cospan.summary import Summary, SummaryOptions, of_rows

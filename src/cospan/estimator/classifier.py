@@ -12,11 +12,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cospan import _arrays as arrays
-from cospan._notes import warn
-from cospan._tolerance import FAST_SHRINKAGE
-from cospan._types import Floats
-from cospan._validate import as_shrinkage, as_weights, feature_names_of
+from cospan.base import arrays
+from cospan.base.checks import as_shrinkage, as_weights, feature_names_of
+from cospan.base.notes import warn
+from cospan.base.tolerance import FAST_SHRINKAGE
+from cospan.base.types import Floats
 from cospan.distributed import class_summaries, mapped_classes
 from cospan.errors import InputError
 from cospan.estimator.fitted import (

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cospan import _arrays as arrays
-from cospan._tolerance import SAME_SCORE
-from cospan._types import Floats
-from cospan._validate import as_option
+from cospan.base import arrays
+from cospan.base.checks import as_option
+from cospan.base.tolerance import SAME_SCORE
+from cospan.base.types import Floats
 from cospan.errors import InputError
 from cospan.model import Again, Alignment, JointFrame, SetCosts, Settings
 from cospan.summary import Summary

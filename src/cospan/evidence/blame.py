@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from cospan._types import Floats
+from cospan.base.types import Floats
 
 from .functions import GIVEN, OWN, PAIR, Function, Reading, RowFunctions
 from .test import Evidence, log_tail

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._tables import make_dataframe
-from cospan._tolerance import SAME_VALUE
-from cospan._types import Floats
+from cospan.base.tables import make_dataframe
+from cospan.base.tolerance import SAME_VALUE
+from cospan.base.types import Floats
 from cospan.errors import InputError
 
 from .findings import Finding, cohen

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._types import Floats
+from cospan.base.types import Floats
 
 from .blame import LEVEL, Blamed, blamed_columns
 from .functions import OWN, Function, Reading, RowFunctions, deviation

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from cospan._types import Floats
+from cospan.base.types import Floats
 
 #: Levels of a category that are watched; the rest is "other". Fewer occurrences say nothing.
 LEVELS, FEWEST = 30, 5

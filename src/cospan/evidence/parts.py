@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cospan import _arrays as arrays
-from cospan._tolerance import NO_SHARE, NOT_ZERO
-from cospan._types import Floats
+from cospan.base import arrays
+from cospan.base.tolerance import NO_SHARE, NOT_ZERO
+from cospan.base.types import Floats
 
 if TYPE_CHECKING:
     from cospan.model import JointFrame

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cospan._tables import make_dataframe
+from cospan.base.tables import make_dataframe
 
 from .blame import LEVEL
 from .findings import Found, correlation

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._types import Floats
+from cospan.base.types import Floats
 
 from .functions import Reading
 

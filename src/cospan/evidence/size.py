@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from cospan._types import Floats
+from cospan.base.types import Floats
 
 #: Of a normal distribution, two-sided.
 CONFIDENCE = 0.95

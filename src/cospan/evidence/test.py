@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from cospan._types import Floats
+from cospan.base.types import Floats
 
 from .functions import GIVEN, OWN, PAIR, RIDGE, Function, RowFunctions, predicted
 

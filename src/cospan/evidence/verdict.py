@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cospan import _arrays as arrays
-from cospan._types import Floats
-from cospan._validate import as_rows
+from cospan.base import arrays
+from cospan.base.checks import as_rows
+from cospan.base.types import Floats
 from cospan.errors import InputError
 
 from .columns import (

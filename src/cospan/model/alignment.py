@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan import _arrays as arrays
-from cospan._arrays import Array
-from cospan._tolerance import RELATIONAL_SHARE
-from cospan._types import Bools, Floats
+from cospan.base import arrays
+from cospan.base.arrays import Array
+from cospan.base.tolerance import RELATIONAL_SHARE
+from cospan.base.types import Bools, Floats
 from cospan.errors import InputError
 from cospan.model.calibration import Calibration, angles_of
 from cospan.model.typicality import Typicality, below_rate

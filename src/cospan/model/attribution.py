@@ -27,11 +27,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cospan import _arrays as arrays
-from cospan._arrays import Array
-from cospan._tolerance import SUMS_TO_TOTAL
-from cospan._types import Floats
-from cospan._validate import as_rows, check_names
+from cospan.base import arrays
+from cospan.base.arrays import Array
+from cospan.base.checks import as_rows, check_names
+from cospan.base.tolerance import SUMS_TO_TOTAL
+from cospan.base.types import Floats
 from cospan.errors import InputError
 from cospan.model.curved import CurvedSets
 from cospan.model.frame import JointFrame

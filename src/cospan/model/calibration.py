@@ -16,16 +16,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cospan import _arrays as arrays
-from cospan._arrays import Array
-from cospan._tolerance import (
+from cospan.base import arrays
+from cospan.base.arrays import Array
+from cospan.base.tolerance import (
     COST_RANGE,
     LARGEST_LOG_TANGENT,
     NEWTON_GAIN,
     NEWTON_RIDGE,
     SMALLEST_STEP,
 )
-from cospan._types import Floats, Index
+from cospan.base.types import Floats, Index
 
 # Newton's method on K parameters: far more steps than it ever took.
 _STEPS = 60

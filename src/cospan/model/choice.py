@@ -23,9 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cospan import _arrays as arrays
-from cospan._tolerance import FAST_SHRINKAGE, LEAST_REMAINDER, SAME_LOSS
-from cospan._types import Floats
+from cospan.base import arrays
+from cospan.base.tolerance import FAST_SHRINKAGE, LEAST_REMAINDER, SAME_LOSS
+from cospan.base.types import Floats
 from cospan.model.calibration import (
     Calibration,
     balanced_weights,

@@ -24,11 +24,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 
-from cospan import _arrays as arrays
-from cospan._arrays import Array
-from cospan._tolerance import FAST_SHRINKAGE, expansion_keeps_digits
-from cospan._types import Floats, Index
-from cospan._validate import as_rows, as_weights
+from cospan.base import arrays
+from cospan.base.arrays import Array
+from cospan.base.checks import as_rows, as_weights
+from cospan.base.tolerance import FAST_SHRINKAGE, expansion_keeps_digits
+from cospan.base.types import Floats, Index
 from cospan.errors import InputError
 from cospan.model.calibration import Calibration
 from cospan.model.choice import CLEARLY, Candidate, Judge, tried_rows

@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cospan import _arrays as arrays
-from cospan._arrays import Array
-from cospan._tables import make_dataframe
-from cospan._types import Bools, Floats, Index
-from cospan._validate import as_option, is_real
+from cospan.base import arrays
+from cospan.base.arrays import Array
+from cospan.base.checks import as_option, is_real
+from cospan.base.tables import make_dataframe
+from cospan.base.types import Bools, Floats, Index
 from cospan.decomposition import Blocks
 from cospan.errors import InputError
 

@@ -19,11 +19,11 @@ import numpy as np
 import scipy.linalg
 import scipy.optimize
 
-from cospan import _arrays as arrays
-from cospan._arrays import Array
-from cospan._tolerance import NOT_ZERO, at_infinity
-from cospan._types import Floats
-from cospan._validate import as_option, as_rows
+from cospan.base import arrays
+from cospan.base.arrays import Array
+from cospan.base.checks import as_option, as_rows
+from cospan.base.tolerance import NOT_ZERO, at_infinity
+from cospan.base.types import Floats
 from cospan.errors import InputError
 from cospan.model.directions import check_count
 

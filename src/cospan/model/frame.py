@@ -16,11 +16,11 @@ from typing import Any, Unpack, overload
 
 import numpy as np
 
-from cospan import _arrays as arrays
-from cospan._arrays import Array
-from cospan._notes import warn
-from cospan._types import Floats
-from cospan._validate import as_option, as_rows, check_names
+from cospan.base import arrays
+from cospan.base.arrays import Array
+from cospan.base.checks import as_option, as_rows, check_names
+from cospan.base.notes import warn
+from cospan.base.types import Floats
 from cospan.decomposition import Blocks
 from cospan.errors import InputError
 from cospan.model.alignment import Alignment, LeaveOneOut

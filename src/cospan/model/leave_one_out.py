@@ -25,11 +25,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cospan import _arrays as arrays
-from cospan._arrays import Array
-from cospan._tolerance import FAST_SHRINKAGE, alone_in_its_direction
-from cospan._types import Floats
-from cospan._validate import as_weights
+from cospan.base import arrays
+from cospan.base.arrays import Array
+from cospan.base.checks import as_weights
+from cospan.base.tolerance import FAST_SHRINKAGE, alone_in_its_direction
+from cospan.base.types import Floats
 from cospan.errors import InputError
 from cospan.model.prepared import Geometry, TrialRows, WorkingSets, working_rows
 

@@ -25,11 +25,11 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan import _arrays as arrays
-from cospan._arrays import Array
-from cospan._notes import warn
-from cospan._tolerance import PRESENT_SHARE, SAME_EIGENVALUE, STILL
-from cospan._types import Bools, Floats, Index
+from cospan.base import arrays
+from cospan.base.arrays import Array
+from cospan.base.notes import warn
+from cospan.base.tolerance import PRESENT_SHARE, SAME_EIGENVALUE, STILL
+from cospan.base.types import Bools, Floats, Index
 from cospan.decomposition import gsvd
 from cospan.errors import InputError
 from cospan.model.leave_one_out import whitening_of

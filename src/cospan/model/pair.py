@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cospan import _arrays as arrays
-from cospan._arrays import Array
-from cospan._notes import Note
-from cospan._tolerance import rank_tolerance
-from cospan._types import Floats
-from cospan._validate import as_option, as_rows, as_weights, check_names
+from cospan.base import arrays
+from cospan.base.arrays import Array
+from cospan.base.checks import as_option, as_rows, as_weights, check_names
+from cospan.base.notes import Note
+from cospan.base.tolerance import rank_tolerance
+from cospan.base.types import Floats
 from cospan.decomposition import GSVD, Blocks, gsvd
 from cospan.model.choice import Chosen
 from cospan.model.prepared import WorkingSets, in_feature_units

@@ -27,11 +27,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cospan import _arrays as arrays
-from cospan._arrays import Array
-from cospan._tolerance import SQUARES_KEEP_DIGITS, constant_variance, rank_tolerance
-from cospan._types import Floats, Index
-from cospan._validate import as_flag, as_option, check_same_library
+from cospan.base import arrays
+from cospan.base.arrays import Array
+from cospan.base.checks import as_flag, as_option, check_same_library
+from cospan.base.tolerance import SQUARES_KEEP_DIGITS, constant_variance, rank_tolerance
+from cospan.base.types import Floats, Index
 from cospan.errors import InputError
 from cospan.model.calibration import Calibration
 from cospan.summary import Summary, as_factors

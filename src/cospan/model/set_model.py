@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, Unpac
 
 import numpy as np
 
-from cospan import _arrays as arrays
-from cospan._arrays import Array
-from cospan._notes import Note
-from cospan._tolerance import FAST_SHRINKAGE
-from cospan._types import Floats, Index
-from cospan._validate import as_flag, as_option, as_rows, as_tol
+from cospan.base import arrays
+from cospan.base.arrays import Array
+from cospan.base.checks import as_flag, as_option, as_rows, as_tol
+from cospan.base.notes import Note
+from cospan.base.tolerance import FAST_SHRINKAGE
+from cospan.base.types import Floats, Index
 from cospan.errors import InputError
 from cospan.model.calibration import (
     calibrated_weights,

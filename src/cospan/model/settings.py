@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
-from cospan._validate import as_option, as_shrinkage, is_real
+from cospan.base.checks import as_option, as_shrinkage, is_real
 from cospan.errors import InputError
 
 #: Curved features at most: their covariance has the square of this many entries.

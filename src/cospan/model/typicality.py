@@ -11,7 +11,7 @@ costs and ranks come from the sample of rows that summaries carry; no rows are k
 
 No rank is below 1/(n + 1), so among few rows none would ever be called "neither". What decides
 that are the same ranks up to the largest costs, and from there on the tail of these
-(``cospan._tails``).
+(``cospan.base.tails``).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan import _arrays as arrays
-from cospan._arrays import Array
-from cospan._tails import tail_p_values
-from cospan._tolerance import SAME_COST
-from cospan._types import Floats
+from cospan.base import arrays
+from cospan.base.arrays import Array
+from cospan.base.tails import tail_p_values
+from cospan.base.tolerance import SAME_COST
+from cospan.base.types import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,9 +17,9 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
 
-from cospan._files import check_output, whole_file
-from cospan._text import printable
 from cospan._version import VERSION
+from cospan.base.files import check_output, whole_file
+from cospan.base.text import printable
 from cospan.errors import ModelFileError
 from cospan.model import JointFrame, SetCosts
 from cospan.model_file.parts import model_parts, read_model

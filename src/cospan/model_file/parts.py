@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan import _arrays as arrays
-from cospan._tolerance import FAST_SHRINKAGE, FILE_COSINES, NOT_ZERO
+from cospan.base import arrays
+from cospan.base.tolerance import FAST_SHRINKAGE, FILE_COSINES, NOT_ZERO
 from cospan.decomposition import Blocks
 from cospan.errors import ModelFileError
 from cospan.model import (

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from cospan._arrays import one_blas_thread
-from cospan._notes import Note, warn
+from cospan.base.arrays import one_blas_thread
+from cospan.base.notes import Note, warn
 from cospan.data import Source
 from cospan.errors import InputError
 from cospan.monitoring.files import is_monitoring_file, is_profile_file

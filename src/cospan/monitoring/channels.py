@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cospan import _arrays as arrays
-from cospan._tolerance import NOT_ZERO, PERFECT_CORRELATION, constant_variance
-from cospan._types import Floats, Index
+from cospan.base import arrays
+from cospan.base.tolerance import NOT_ZERO, PERFECT_CORRELATION, constant_variance
+from cospan.base.types import Floats, Index
 from cospan.monitoring.ranks import Ranks, excess, legendre_means
 from cospan.summary import Summary
 

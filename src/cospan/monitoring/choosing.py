@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cospan._tolerance import constant_variance
-from cospan._types import Floats, Index
+from cospan.base.tolerance import constant_variance
+from cospan.base.types import Floats, Index
 from cospan.errors import InputError
 from cospan.monitoring.channels import GIVEN, OF_NUMBERS, SCORES, Channel, Channels, Cost
 from cospan.monitoring.moments import without_rows

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from cospan._text import listed
+from cospan.base.text import listed
 from cospan.monitoring.judging import WindowResult
 
 #: A quiet window within an episode.

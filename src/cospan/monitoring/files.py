@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._files import check_output, whole_file
-from cospan._types import Floats, Index
+from cospan.base.files import check_output, whole_file
+from cospan.base.types import Floats, Index
 from cospan.data import EncodingPlan
 from cospan.errors import InputError, ModelFileError
 from cospan.evidence import Size

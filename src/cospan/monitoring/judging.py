@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from cospan._numbers import p_text
-from cospan._tolerance import NOT_ZERO
-from cospan._types import Floats
+from cospan.base.numbers import p_text
+from cospan.base.tolerance import NOT_ZERO
+from cospan.base.types import Floats
 from cospan.evidence import Size
 from cospan.monitoring.channels import Channel
 from cospan.monitoring.levels import Levels

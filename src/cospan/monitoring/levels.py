@@ -37,8 +37,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from cospan._tolerance import COUNT_ROUNDING
-from cospan._types import Floats, Index
+from cospan.base.tolerance import COUNT_ROUNDING
+from cospan.base.types import Floats, Index
 
 __all__ = ["FEWEST_WINDOWS", "Levels", "levels_of"]
 

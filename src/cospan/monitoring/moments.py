@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from cospan._tolerance import lost_in_difference
-from cospan._types import Floats, Index
+from cospan.base.tolerance import lost_in_difference
+from cospan.base.types import Floats, Index
 from cospan.summary import RowSample, Summary
 
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from cospan._notes import Note, warn
-from cospan._types import Floats
-from cospan._validate import as_count
+from cospan.base.checks import as_count
+from cospan.base.notes import Note, warn
+from cospan.base.types import Floats
 from cospan.data import EncodingPlan
 from cospan.errors import InputError
 from cospan.monitoring.channels import Channels

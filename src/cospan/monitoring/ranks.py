@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cospan._tolerance import NOT_ZERO
-from cospan._types import Floats
+from cospan.base.tolerance import NOT_ZERO
+from cospan.base.types import Floats
 
 __all__ = ["Ranks", "excess", "legendre", "legendre_means", "ranks_of"]
 

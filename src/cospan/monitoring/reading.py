@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cospan._notes import Note
-from cospan._types import Floats
+from cospan.base.notes import Note
+from cospan.base.types import Floats
 from cospan.data import (
     AMBIGUOUS,
     LEARN_ROWS,

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cospan._numbers import correlations, exact_number, number, pair_of, share_text
-from cospan._text import quoted
-from cospan._tolerance import COUNT_ROUNDING, NOT_ZERO
-from cospan._types import Floats
+from cospan.base.numbers import correlations, exact_number, number, pair_of, share_text
+from cospan.base.text import quoted
+from cospan.base.tolerance import COUNT_ROUNDING, NOT_ZERO
+from cospan.base.types import Floats
 from cospan.monitoring.channels import GIVEN, OF_NUMBERS, Channel
 from cospan.monitoring.levels import Levels
 from cospan.monitoring.profile import Profile

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cospan._tails import tail_p_values
-from cospan._types import Floats, Index
+from cospan.base.tails import tail_p_values
+from cospan.base.types import Floats, Index
 from cospan.distribution import twice_below
 from cospan.evidence import Size
 from cospan.model import JointFrame, below_rate

@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cospan._tables import make_dataframe
-from cospan._text import plural
+from cospan.base.tables import make_dataframe
+from cospan.base.text import plural
 from cospan.monitoring.episodes import Episode, episodes_of
 from cospan.monitoring.judging import WindowResult, judge
 from cospan.monitoring.levels import Levels

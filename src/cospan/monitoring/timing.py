@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._types import Floats
+from cospan.base.types import Floats
 from cospan.errors import InputError
 
 Codes = NDArray[np.int64]

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._notes import Note
-from cospan._types import Floats
+from cospan.base.notes import Note
+from cospan.base.types import Floats
 from cospan.data import EncodingPlan, Source, Table, read_ahead
 from cospan.errors import InputError
 from cospan.monitoring.moments import padded

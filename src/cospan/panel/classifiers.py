@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.stats
 
-from cospan._types import Floats
+from cospan.base.types import Floats
 from cospan.panel.distances import Tested
 
 

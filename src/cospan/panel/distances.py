@@ -13,9 +13,9 @@ import scipy.linalg
 import scipy.spatial.distance
 import scipy.stats
 
-from cospan._packages import needed
-from cospan._tolerance import EQUAL_STATISTICS
-from cospan._types import Floats
+from cospan.base.packages import needed
+from cospan.base.tolerance import EQUAL_STATISTICS
+from cospan.base.types import Floats
 from cospan.errors import InputError
 
 

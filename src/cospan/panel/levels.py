@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cospan._types import Floats, Index
+from cospan.base.types import Floats, Index
 
 __all__ = ["misfits"]
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from cospan._notes import warn
-from cospan._numbers import chance
-from cospan._tables import make_dataframe
-from cospan._validate import as_count
+from cospan.base.checks import as_count
+from cospan.base.notes import warn
+from cospan.base.numbers import chance
+from cospan.base.tables import make_dataframe
 from cospan.errors import MissingDependencyError
 from cospan.panel import classifiers, distances
 from cospan.panel.reading import Pair, read_pair

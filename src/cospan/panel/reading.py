@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._notes import Note
-from cospan._text import plural
-from cospan._types import Floats
-from cospan._validate import as_count, as_option, as_seed
+from cospan.base.checks import as_count, as_option, as_seed
+from cospan.base.notes import Note
+from cospan.base.text import plural
+from cospan.base.types import Floats
 from cospan.data import Source, encode, notes_of, open_source
 from cospan.errors import InputError
 from cospan.evidence import row_keys

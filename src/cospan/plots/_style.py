@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._packages import needed
+from cospan.base.packages import needed
 from cospan.errors import InputError
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._numbers import number, share_text
-from cospan._types import Floats
+from cospan.base.numbers import number, share_text
+from cospan.base.types import Floats
 from cospan.evidence import Column, columns_of, having, plan_from, present
 from cospan.wording import value_text
 

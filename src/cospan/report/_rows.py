@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan._types import Floats
+from cospan.base.types import Floats
 from cospan.comparison.auditing import LOOKS_ELSEWHERE, worst_rows
 
 from ._columns import Columns

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from cospan._text import set_name
+from cospan.base.text import set_name
 
 LONGEST_NAME = 120
 _TAIL = 24  # file names and identifiers often differ at their end only

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from cospan import wording
-from cospan._notes import Note
-from cospan._numbers import count, p_text
+from cospan.base.notes import Note
+from cospan.base.numbers import count, p_text
 
 from ._text import clean
 from .pieces import Measure, SetInfo

@@ -15,10 +15,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cospan._json import json_text
-from cospan._numbers import count, p_text, percent
-from cospan._packages import needed
-from cospan._text import harmless
+from cospan.base.json import json_text
+from cospan.base.numbers import count, p_text, percent
+from cospan.base.packages import needed
+from cospan.base.text import harmless
 
 from . import svg, svg_many
 from ._words import of_hundred

@@ -12,8 +12,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cospan._files import write_text
-from cospan._text import plural
+from cospan.base.files import write_text
+from cospan.base.text import plural
 
 from .html import rendered, safe
 from .svg import framed

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from cospan._tables import make_dataframe
-from cospan._types import Floats
+from cospan.base.tables import make_dataframe
+from cospan.base.types import Floats
 from cospan.distribution import angle_auc, angle_histogram, fisher_rao
 
 

@@ -8,7 +8,7 @@ Three ways to hold the scatter matrix Σ wᵢ (xᵢ - mean)(xᵢ - mean)ᵀ:
 - exact: a factor F with FᵀF equal to it, by QR. Merging is a QR of both factors and one row for
   the difference of the means.
 - fast: the matrix itself, summed in float64 about a provisional mean. Several times faster, and
-  half the digits lost: harmless under shrinkage (`_tolerance.FAST_SHRINKAGE`), refused without.
+  half the digits lost: harmless under shrinkage (`base.tolerance.FAST_SHRINKAGE`), refused without.
   As long as there are fewer rows than features, a factor here too: it is smaller than the matrix.
 - of a rank: the strongest directions of such a factor, for data too wide for either. What is
   dropped stays in the trace, and shrinkage stands in for it; refused without.

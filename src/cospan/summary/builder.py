@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cospan import _arrays as arrays
-from cospan._arrays import Array
-from cospan._validate import (
+from cospan.base import arrays
+from cospan.base.arrays import Array
+from cospan.base.checks import (
     as_count,
     as_flag,
     as_rows_with_eps,

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cospan import _arrays as arrays
-from cospan._arrays import Array
-from cospan._tolerance import SQUARES_KEEP_DIGITS
-from cospan._validate import check_same_library
+from cospan.base import arrays
+from cospan.base.arrays import Array
+from cospan.base.checks import check_same_library
+from cospan.base.tolerance import SQUARES_KEEP_DIGITS
 from cospan.errors import InputError
 from cospan.summary.row_sample import RowSample
 

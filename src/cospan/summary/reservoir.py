@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan import _arrays as arrays
+from cospan.base import arrays
 
 T = TypeVar("T", bound=tuple[Any, ...])
 

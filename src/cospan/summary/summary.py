@@ -9,8 +9,8 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from cospan import _arrays as arrays
-from cospan._arrays import Array
+from cospan.base import arrays
+from cospan.base.arrays import Array
 from cospan.errors import InputError
 from cospan.summary.moments import (
     Moments,

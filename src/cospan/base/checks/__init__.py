@@ -4,8 +4,8 @@ Each message names the argument, says what is wrong with it and where, and what 
 is checked here, before any LAPACK call: an SVD of a matrix with an Inf can hang.
 """
 
-from cospan._validate.conversion import feature_names_of
-from cospan._validate.options import (
+from cospan.base.checks.conversion import feature_names_of
+from cospan.base.checks.options import (
     as_confidence,
     as_count,
     as_flag,
@@ -15,7 +15,7 @@ from cospan._validate.options import (
     as_tol,
     is_real,
 )
-from cospan._validate.rows import (
+from cospan.base.checks.rows import (
     as_rows,
     as_rows_with_eps,
     as_weights,

@@ -17,8 +17,8 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-from cospan._arrays.namespaces import is_numpy
-from cospan._arrays.types import Array
+from cospan.base.arrays.namespaces import is_numpy
+from cospan.base.arrays.types import Array
 
 
 class Held:

@@ -17,9 +17,9 @@ import math
 import array_api_compat
 import numpy as np
 
-from cospan._arrays.namespaces import namespace
-from cospan._arrays.types import Array
-from cospan._tolerance import SQUARES_KEEP_DIGITS
+from cospan.base.arrays.namespaces import namespace
+from cospan.base.arrays.types import Array
+from cospan.base.tolerance import SQUARES_KEEP_DIGITS
 
 # ‖QᵀQ - I‖ from which one more Cholesky step brings orthogonality to rounding: the error is
 # squared, and a factor of a half is left for the estimate.

@@ -9,10 +9,10 @@ from typing import Any, overload
 import array_api_compat
 import numpy as np
 
-from cospan._arrays import lapack, process
-from cospan._arrays.namespaces import adjoint, is_numpy, namespace, on_accelerator
-from cospan._arrays.process import host_threads, in_threads
-from cospan._arrays.types import Array
+from cospan.base.arrays import lapack, process
+from cospan.base.arrays.namespaces import adjoint, is_numpy, namespace, on_accelerator
+from cospan.base.arrays.process import host_threads, in_threads
+from cospan.base.arrays.types import Array
 
 # Entries from which a pass over an array is worth the start of a thread.
 _THREADED_SIZE = 2**22

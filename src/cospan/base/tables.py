@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cospan._text import harmless, is_number
+from cospan.base.text import harmless, is_number
 from cospan.errors import InputError, MissingDependencyError
 
 __all__ = ["make_dataframe", "without_formulas"]
@@ -25,7 +25,7 @@ def make_dataframe(columns: Mapping[str, ArrayLike], backend: str | None = None)
 
     The backend is ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default the first one installed.
 
-    >>> from cospan._tables import make_dataframe
+    >>> from cospan.base.tables import make_dataframe
     >>> make_dataframe({"id": ["x", "y"], "theta": [0.1, 1.2]}, backend="pandas")
       id  theta
     0  x    0.1

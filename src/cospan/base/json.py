@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cospan._text import json_harmless
+from cospan.base.text import json_harmless
 
 __all__ = ["json_text", "plain"]
 

@@ -7,8 +7,8 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from cospan._arrays import Array, eps, grand_total, is_array, is_complex, namespace, to_numpy
-from cospan._validate.conversion import as_array, feature_names_of, library_of
+from cospan.base.arrays import Array, eps, grand_total, is_array, is_complex, namespace, to_numpy
+from cospan.base.checks.conversion import as_array, feature_names_of, library_of
 from cospan.errors import InputError
 
 

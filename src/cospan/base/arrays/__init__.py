@@ -9,7 +9,7 @@ keeps its orthogonal factor as an operator (`householder`).
 To add a backend, see CONTRIBUTING; as a rule nothing is needed beyond array-api-compat.
 """
 
-from cospan._arrays.factors import (
+from cospan.base.arrays.factors import (
     cholesky,
     eigh,
     merged_triangles,
@@ -18,7 +18,7 @@ from cospan._arrays.factors import (
     svd,
     triangular_factor,
 )
-from cospan._arrays.householder import (
+from cospan.base.arrays.householder import (
     Orthogonal,
     complement,
     explicit,
@@ -27,7 +27,7 @@ from cospan._arrays.householder import (
     stacked_qr,
     times_triangle,
 )
-from cospan._arrays.namespaces import (
+from cospan.base.arrays.namespaces import (
     adjoint,
     any_nonzero_columns,
     columns,
@@ -47,8 +47,8 @@ from cospan._arrays.namespaces import (
     to_numpy,
     zeros,
 )
-from cospan._arrays.process import host_threads, in_threads, one_blas_thread, one_thread
-from cospan._arrays.products import (
+from cospan.base.arrays.process import host_threads, in_threads, one_blas_thread, one_thread
+from cospan.base.arrays.products import (
     add_gram,
     full_precision,
     gram,
@@ -61,7 +61,7 @@ from cospan._arrays.products import (
     sum_of_squares,
     summing_to,
 )
-from cospan._arrays.types import Array, Namespace
+from cospan.base.arrays.types import Array, Namespace
 
 __all__ = [
     "Array",

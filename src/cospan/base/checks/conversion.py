@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cospan._arrays import Array, is_array, namespace
+from cospan.base.arrays import Array, is_array, namespace
 from cospan.errors import InputError
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from cospan._tolerance import AS_WRITTEN
+from cospan.base.tolerance import AS_WRITTEN
 
 __all__ = [
     "chance", "correlations", "count", "exact_number", "number", "p_text", "pair_of", "percent",

@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 import array_api_compat
 import numpy as np
 
-from cospan._arrays.types import AnyArray, Array, Namespace
+from cospan.base.arrays.types import AnyArray, Array, Namespace
 
 
 @functools.cache

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 
-from cospan._arrays import cholesky_qr
-from cospan._arrays.factors import thin_qr
-from cospan._arrays.namespaces import identity, is_numpy, namespace
-from cospan._arrays.products import matmul
-from cospan._arrays.types import Array
+from cospan.base.arrays import cholesky_qr
+from cospan.base.arrays.factors import thin_qr
+from cospan.base.arrays.namespaces import identity, is_numpy, namespace
+from cospan.base.arrays.products import matmul
+from cospan.base.arrays.types import Array
 
 # Block size of LAPACK's compact-WY QR: flat between 48 and 128 on the machines measured.
 _BLOCK = 96

@@ -7,10 +7,10 @@ from typing import Any, overload
 import numpy as np
 import scipy.linalg
 
-from cospan._arrays import cholesky_qr, lapack
-from cospan._arrays.namespaces import is_numpy, namespace
-from cospan._arrays.products import full_precision
-from cospan._arrays.types import Array
+from cospan.base.arrays import cholesky_qr, lapack
+from cospan.base.arrays.namespaces import is_numpy, namespace
+from cospan.base.arrays.products import full_precision
+from cospan.base.arrays.types import Array
 
 
 def thin_qr(x: Array) -> tuple[Array, Array]:

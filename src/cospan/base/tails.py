@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cospan._types import Floats
+from cospan.base.types import Floats
 
 __all__ = ["tail_p_values"]
 

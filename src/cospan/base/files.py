@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from zlib import crc32
 
-from .errors import CospanError, InputError
+from cospan.errors import CospanError, InputError
 
 __all__ = ["check_output", "whole_file", "write_text"]
 
