@@ -298,8 +298,8 @@ class EncodedReader(Reader):
         notes: list[Note] = []
         for block in self._table.blocks(encoder.wanted(self._table.all_columns), size, notes):
             rows = encoder.rows(block.rows)
-            beside = block.ids, block.labels, encoder.times(block.rows), encoder.merged
-            yield Chunk(rows, *beside)
+            beside = encoder.times(block.rows), encoder.merged, encoder.watched(block.rows)
+            yield Chunk(rows, block.ids, block.labels, *beside)
         self.found = (*notes, *encoder.notes())
 
 

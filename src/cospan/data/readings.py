@@ -60,7 +60,7 @@ def coded(array: pa.Array) -> Coded:
     array = storage(array)
     if not pa.types.is_dictionary(array.type):
         array = pc.dictionary_encode(array)
-    as_written = _texts(array.dictionary)
+    as_written = as_texts(array.dictionary)
     texts = pc.utf8_trim_whitespace(as_written)
     longer = pc.not_equal(pc.binary_length(as_written), pc.binary_length(texts))
     padded = np.asarray(pc.fill_null(longer, False).to_numpy(zero_copy_only=False))
@@ -75,7 +75,8 @@ def coded(array: pa.Array) -> Coded:
     return Coded(codes, texts, padded)
 
 
-def _texts(values: pa.Array) -> pa.Array:
+def as_texts(values: pa.Array) -> pa.Array:
+    """The texts that one would write for these values."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
