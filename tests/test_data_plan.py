@@ -591,7 +591,7 @@ def test_how_identifiers_and_free_text_are_written_is_watched_beside_the_rows():
     texts = [f"Ünder {a} no {b} times!" for a, b in rng.integers(0, 99, (60, 2))]
     frame = pd.DataFrame({"x": rng.normal(size=60), "ref": refs, "said": texts})
     frame.loc[3, "ref"] = None
-    source = opened(frame)
+    source = encode([open_source(frame)])[0]
     parts = ("length", "digits", "letters", "capitals", "blanks", "other characters")
     assert source.plan.watched == tuple((c, part) for c in ("ref", "said") for part in parts)
     assert source.plan.feature_names == ("x",)
