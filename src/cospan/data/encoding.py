@@ -268,7 +268,9 @@ def _learned(
             groups = [(v, block.rows.filter(group == k)) for k, v in enumerate(values.tolist())]
         for value, rows in groups:
             if value not in found:
-                found[value] = SetLearner.of_columns(name, shapes, forced, words=words, alone=alone)
+                found[value] = SetLearner.of_columns(
+                    name, shapes, forced, words=words, declared=table.declared, alone=alone
+                )
             found[value].add(rows)
         if len(found) > MOST_CLASSES:
             classes, found = False, {None: merged_learners(found.values())}

@@ -106,6 +106,10 @@ def plain_values(array: pa.Array, kind: str) -> NDArray[np.float64] | None:
     import pyarrow as pa
 
     array = storage(array)
+    if pa.types.is_dictionary(array.type):
+        each = plain_values(array.dictionary, kind)
+        codes = array.indices.fill_null(len(array.dictionary)).to_numpy()
+        return None if each is None else np.append(each, np.nan)[codes]
     if family(array.type) != "text" or array.null_count == len(array):
         return None
     try:

@@ -12,15 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .readings import MISSING_TEXTS, as_texts
-from .values import family, storage
+from .values import family, storage, text_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 #: What is counted in a text; capitals are letters, too.
 PARTS = ("length", "digits", "letters", "capitals", "blanks", "other characters")
-#: Characters that are counted at a time: each takes some 30 bytes meanwhile.
-STRIP = 2**20
 
 
 def text_parts(array: pa.Array) -> NDArray[np.float64]:
@@ -46,10 +44,7 @@ def _counted(texts: pa.Array) -> NDArray[np.float64]:
     import pyarrow.compute as pc
 
     known = pc.invert(pc.is_in(texts, value_set=pa.array([None, *MISSING_TEXTS], texts.type)))
-    texts = texts.fill_null("")
-    longest = pc.max(pc.binary_length(texts)).as_py() or 1
-    rows = max(1, STRIP // longest)
-    strips = [_characters(texts.slice(start, rows)) for start in range(0, len(texts), rows)]
+    strips = [_characters(*strip) for strip in text_bytes(texts.fill_null(""))]
     digits, others, capitals, blanks, further = np.concatenate(
         [np.empty((0, 5)), *strips], dtype=np.float64
     ).T
@@ -61,23 +56,16 @@ def _counted(texts: pa.Array) -> NDArray[np.float64]:
     return found
 
 
-def _characters(texts: pa.Array) -> NDArray[np.intp]:
+def _characters(content: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.intp]:
     """For each text its digits, small letters, capitals, blanks and other characters."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    wide = pc.cast(texts, pa.large_string())
-    ends = np.frombuffer(wide.buffers()[1], np.int64)[wide.offset : wide.offset + len(wide) + 1]
-    if ends[0] == ends[-1]:
-        return np.zeros((len(texts), 5), dtype=np.intp)
-    content = memoryview(wide.buffers()[2])[ends[0] : ends[-1]]
     characters = np.frombuffer(str(content, "utf-8").encode("utf-32-le"), np.uint32)
-    sorts = np.zeros(int(characters.max()) + 1, dtype=np.intp)
-    for code in np.flatnonzero(np.bincount(characters)).tolist():
+    seen = np.bincount(characters)
+    sorts = np.zeros(len(seen), dtype=np.intp)
+    for code in np.flatnonzero(seen).tolist():
         sorts[code] = _sort(chr(code))
-    lengths = pc.utf8_length(wide).to_numpy()
-    places = np.repeat(5 * np.arange(len(texts)), lengths) + sorts[characters]
-    return np.bincount(places, minlength=5 * len(texts)).reshape(-1, 5)
+    rows = np.repeat(5 * np.arange(len(ends) - 1), np.diff(ends))
+    begins = (content & 0xC0) != 0x80  # else the byte goes on with a character
+    return np.bincount(rows[begins] + sorts[characters], minlength=5 * len(ends) - 5).reshape(-1, 5)
 
 
 def _sort(character: str) -> int:
