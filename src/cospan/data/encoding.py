@@ -298,11 +298,22 @@ class EncodedReader(Reader):
     def blocks(self, size: int) -> Iterator[Chunk]:
         encoder = Encoder(self._plan, self.dtype, self.name, self._profiles)
         notes: list[Note] = []
-        for block in self._table.blocks(encoder.wanted(self._table.all_columns), size, notes):
+        wanted = encoder.wanted(self._table.all_columns)
+        for block in self._table.blocks(wanted, size, notes, self._plain_numbers()):
             rows = encoder.rows(block.rows)
             beside = encoder.times(block.rows), encoder.merged, encoder.watched(block.rows)
             yield Chunk(rows, block.ids, block.labels, *beside)
         self.found = (*notes, *encoder.notes())
+
+    def _plain_numbers(self) -> list[str]:
+        """Columns that were learned as plain numbers, whatever type they have."""
+        numbers = [c for c in self._plan.used if c.kind == "number" and not (c.reading or c.of)]
+        found = self._profiles
+        return [
+            column.name
+            for column in numbers
+            if found and all(column.name in one and not one[column.name].levels for one in found)
+        ]
 
 
 def _dtype(table: Table, plan: EncodingPlan) -> np.dtype[Any]:

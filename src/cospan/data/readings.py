@@ -114,7 +114,8 @@ def plain_values(array: pa.Array, kind: str) -> NDArray[np.float64] | None:
         return None
     try:
         # Arrow words an error for every text that is no number: the first ones are tried alone.
-        _plain(array.slice(0, TRIED), kind)
+        if len(array) > 64 * TRIED:
+            _plain(array.slice(0, TRIED), kind)
         return np.asarray(_plain(array, kind).to_numpy(zero_copy_only=False))
     except pa.ArrowInvalid:
         return None

@@ -58,7 +58,7 @@ def _counted(texts: pa.Array) -> NDArray[np.float64]:
 
 def _characters(content: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.intp]:
     """For each text its digits, small letters, capitals, blanks and other characters."""
-    characters = np.frombuffer(str(content, "utf-8").encode("utf-32-le"), np.uint32)
+    characters = np.frombuffer(bytes(content).decode().encode("utf-32-le"), np.uint32)
     seen = np.bincount(characters)
     sorts = np.zeros(len(seen), dtype=np.intp)
     for code in np.flatnonzero(seen).tolist():
