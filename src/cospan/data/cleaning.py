@@ -111,14 +111,13 @@ class Cleaning:
             + (', missing="indicator" also a feature that says where.' if table else ".")
         )
 
+    def absurd(self) -> dict[str, int]:
+        """How many absurd values each column had."""
+        return {self._called(int(i)): int(self._absurd[i]) for i in np.flatnonzero(self._absurd)}
+
     def notes(self, given: int) -> list[Note]:
         """What the pass met, of which `given` rows are left."""
         found = list(self._unlabelled)
-        if self._absurd.any():
-            odd = {
-                self._called(i): int(self._absurd[i]) for i in np.flatnonzero(self._absurd).tolist()
-            }
-            found += absurd_notes(self._name, odd)
         if self._dropped:
             said = "rows have" if self._dropped > 1 else "rows has"
             was = "were" if self._dropped > 1 else "was"
@@ -126,20 +125,6 @@ class Cleaning:
             text = f"{self._dropped:,} of {whole:,} {said} a missing value and {was} left out."
             found.append(Note("rows left out", f"{self._name}: {text}"))
         return found
-
-
-def absurd_notes(name: str, counts: dict[str, int], limit: int = 8) -> list[Note]:
-    """Values that count as missing though they are there, by column, in one sentence."""
-    if not counts:
-        return []
-    worst = sorted(counts, key=lambda column: -counts[column])
-    parts = [f"{counts[column]:,} in {column!r}" for column in worst[:limit]]
-    more = f" and in {len(worst) - limit:,} more columns" if len(worst) > limit else ""
-    text = (
-        f"{name}: values that are infinite, beyond 1e100 or too small to be exact count as "
-        f"missing: {', '.join(parts)}{more}."
-    )
-    return [Note("absurd values", text, loud=True)]
 
 
 def taken(

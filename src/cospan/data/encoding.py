@@ -13,11 +13,10 @@ from cospan.base.notes import Note
 from cospan.errors import InputError
 
 from .base import CHUNK_BYTES, Chunk, Reader, listing
-from .cleaning import absurd_notes
 from .decide import decide_column, families_of, made_of_dates
 from .encoder import Encoder
 from .learn import SetLearner, merged_learners
-from .matching import SchemaChange, common_columns, only_in_some
+from .matching import SchemaChange, absurd_values, common_columns, only_in_some
 from .plan import DROPPED, PLURALS, SCHEMA, ColumnPlan, EncodingPlan
 from .profiles import SetProfile, profile_of
 from .source import Source
@@ -98,7 +97,7 @@ def encode_by(table: Table, plan: EncodingPlan, *, name: str | None = None) -> S
         *(SchemaChange("lacking", column, (called,)) for column in lacking),
         *(SchemaChange("only in", column, (called,)) for column in further),
     )
-    return _source(table, plan, (), changes)
+    return _source(table, plan, (), changes, called)
 
 
 def check_same_features(a: Source, b: Source) -> None:
@@ -169,13 +168,17 @@ def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Sou
     apart = [ColumnPlan(column, "left out", SCHEMA) for column in sorted(alone)]
     apart += [ColumnPlan(c, "left out", DROPPED) for c in _dropped(tables)]
     whole = EncodingPlan((*plans, *made, *apart), policy)
+    profiles = [tuple(profile_of(whole, one) for one in ones) for ones in learned]
+    every = [one for ones in profiles for one in ones]
+    odd = [{column.name: column.absurd for column in one.columns} for one in every]
+    changes += absurd_values(common, [one.name for one in every], odd)
     if not whole.used:
         why = " ".join(map(str, (*changes, *whole.not_compared())))
         together = " and ".join(dict.fromkeys(names))
         raise InputError(f"{together}: no column is left to compare. {why}".rstrip())
     return [
-        _source(table, whole, tuple(profile_of(whole, one) for one in ones), tuple(changes))
-        for table, ones in zip(tables, learned, strict=True)
+        _source(table, whole, own, tuple(changes), name)
+        for table, own, name in zip(tables, profiles, names, strict=True)
     ]
 
 
@@ -219,13 +222,15 @@ def _source(
     plan: EncodingPlan,
     profiles: tuple[SetProfile, ...],
     changes: tuple[SchemaChange, ...],
+    called: str,
 ) -> Source:
     # What the plan fills is filled; the rest is dealt with as in any other source.
     filled = all(column.fill for column in plan.used)
     missing = plan.missing if plan.missing == "drop" or not filled else "error"
     options = replace(table.options, missing=None if missing == "indicator" else missing)
     reader = table.encoded(plan, profiles)
-    return Source(reader, options, name=table.name, plan=plan, profiles=profiles, changes=changes)
+    beside: Any = {"plan": plan, "profiles": profiles, "changes": changes, "called": called}
+    return Source(reader, options, name=table.name, **beside)
 
 
 def learn_table(
@@ -290,8 +295,6 @@ class EncodedReader(Reader):
         self.owners = plan.owners
         self.clean = plan.missing in ("indicator", "mean") and all(c.fill for c in plan.used)
         self.notes = table.notes
-        odd = {c.name: c.absurd for one in profiles for c in one.columns if c.absurd}
-        self.notes = (*self.notes, *absurd_notes(self.name, odd))
         self.dtype = _dtype(table, plan)
         self._table, self._plan, self._profiles = table, plan, profiles
 
@@ -304,6 +307,7 @@ class EncodedReader(Reader):
             beside = encoder.times(block.rows), encoder.merged, encoder.watched(block.rows)
             yield Chunk(rows, block.ids, block.labels, *beside)
         self.found = (*notes, *encoder.notes())
+        self.absurd = {} if self._profiles else dict(encoder.absurd)  # else it is known already
 
     def _plain_numbers(self) -> list[str]:
         """Columns that were learned as plain numbers, whatever type they have."""

@@ -38,10 +38,11 @@ UNITS = {"date": "days since 1970", "time of day": "hours", "duration": "days"}
 NAME_LENGTH = 60
 #: The words for false and true where a plan names no others.
 TRUTH = ("false", "true")
-#: Reasons that need no note: the user left the column out, or a schema change says it already.
+#: Reasons that need no note: the user left the column out, or a finding says it already.
 DROPPED, SCHEMA = "as asked", "it is not the same in all sets"
+ABSURD = "its values are all infinite, beyond 1e100 or denormal"
 #: The reasons of columns that no option could take.
-EMPTY, ABSURD = "it has no values", "its values are all infinite, beyond 1e100 or denormal"
+EMPTY = "it has no values"
 HOLDS = "it holds"  # a type that is neither numbers nor text
 SHOWN_LEVELS = 6
 SHOWN_COLUMNS = 8
@@ -287,11 +288,11 @@ class EncodingPlan:
             )
             remedy = f'keep="{names[0]}" compares {"them" if several else "it"}, too.'
             notes.append(Note("set aside", text, remedy))
-        quiet = (DROPPED, SCHEMA)
+        quiet = (DROPPED, SCHEMA, ABSURD)
         left = [c for c in self.columns if c.kind == "left out" and c.reason not in quiet]
         if left:
             shown = [f"{column.name!r} ({column.reason})" for column in left]
-            helps = not all(c.reason.startswith((EMPTY, ABSURD, HOLDS)) for c in left)
+            helps = not all(c.reason.startswith((EMPTY, HOLDS)) for c in left)
             remedy = "categorical= or numeric= takes a column all the same." if helps else ""
             notes.append(Note("columns left out", f"Left out: {named(shown)}.", remedy, loud=True))
         return notes

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from .decide import moments_of, unread
 from .learn import ColumnLearner, SetLearner, TextLearner
-from .plan import ColumnPlan, EncodingPlan
+from .plan import ABSURD, ColumnPlan, EncodingPlan
 from .readings import PLAIN, single_readings
 
 
@@ -67,7 +67,8 @@ def profile_of(plan: EncodingPlan, learner: SetLearner) -> SetProfile:
 
 def _column_profile(column: ColumnPlan, part: ColumnLearner) -> ColumnProfile:
     values: dict[str, float] = {}
-    odd = part.absurd if column.kind not in ("category", "left out") else 0
+    counted = column.kind not in ("category", "left out") or column.reason == ABSURD
+    odd = part.absurd if counted else 0
     if column.kind in ("number", "boolean", "date", "time", "duration"):
         moments = moments_of(column, part)
         odd = moments.absurd

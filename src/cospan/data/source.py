@@ -13,9 +13,9 @@ from cospan.errors import InputError
 
 from .base import Chunk, Options, Reader
 from .cleaning import Cleaning, classes_in, even, joined
+from .matching import SchemaChange, absurd_values
 
 if TYPE_CHECKING:
-    from .matching import SchemaChange
     from .plan import EncodingPlan
     from .profiles import SetProfile
 
@@ -45,8 +45,6 @@ class Source:
         How the columns of a table became features; None for arrays, images and embeddings.
     profiles : tuple of SetProfile
         What the columns of the set (or of each class) hold, where the plan was learned from it.
-    changes : tuple of SchemaChange
-        Columns that are not the same in all sets that were encoded together, or in the plan.
     """
 
     def __init__(
@@ -58,11 +56,14 @@ class Source:
         plan: EncodingPlan | None = None,
         profiles: tuple[SetProfile, ...] = (),
         changes: tuple[SchemaChange, ...] = (),
+        called: str = "",
     ) -> None:
         self.name = name or reader.name
+        self.called = called or self.name
         self.plan = plan
         self.profiles = profiles
-        self.changes = changes
+        self._changes = changes
+        self._absurd: dict[str, int] = {}
         self.n_features = reader.n_features
         self.feature_names = reader.feature_names
         self.image_shape = reader.image_shape
@@ -85,6 +86,15 @@ class Source:
         return tuple(dict.fromkeys((*self._reader.notes, *self.met, *own)))
 
     @property
+    def changes(self) -> tuple[SchemaChange, ...]:
+        """Columns that are not the same in all sets or the plan, then absurd values.
+
+        The latter are known before the first pass where a plan was learned from the rows.
+        """
+        absurd = self._absurd | dict(self._reader.absurd)
+        return (*self._changes, *absurd_values(list(absurd), [self.called], [absurd]))
+
+    @property
     def met(self) -> tuple[Note, ...]:
         """What was found in the last pass over the rows."""
         return (*self._reader.found, *self._found)
@@ -103,7 +113,7 @@ class Source:
             seen += len(chunk.rows)
             yield chunk._replace(rows=np.ascontiguousarray(chunk.rows))
         self.n_rows = seen
-        self._found = cleaning.notes(seen)
+        self._found, self._absurd = cleaning.notes(seen), cleaning.absurd()
 
     def read(self) -> Chunk:
         """All rows in one chunk; for data known to fit in memory."""
