@@ -75,7 +75,7 @@ def test_the_command_tells_it_too_and_ends_well(tmp_path, capsys, monkeypatch):
     with pytest.raises(SystemExit) as ended:
         main()
     assert not ended.value.code
-    assert "price is in a.csv only." in capsys.readouterr().out
+    assert "price is in a only." in capsys.readouterr().out
 
 
 def test_several_sets_say_which_have_a_column():

@@ -443,6 +443,8 @@ def _npz_layout(path: Path, member: str) -> Layout:
         with archive.open(info) as stream:
             layout = _npy_layout(stream, f"{path}::{member}")
     _refuse_short(f"{path}: array {member!r}", layout, info.file_size)
+    if info.compress_type == zipfile.ZIP_DEFLATED:
+        check_fits(f"{path}: array {member!r}", info.file_size, "unpacked it")
     return layout
 
 
