@@ -23,8 +23,7 @@ from .learn import TextLearner
 from .matching import SchemaChange
 from .opening import open_source
 from .paths import folders_below, set_names, split_part
-from .plan import ColumnPlan, EncodingPlan
-from .profiles import ColumnProfile, SetProfile
+from .plan import ColumnPlan, ColumnProfile, EncodingPlan, SetProfile
 from .readings import AMBIGUOUS, READINGS, ZONE, boolean_pair, chosen, coded, parsed
 from .source import Source, notes_of, read_ahead
 from .tables import LEARN_ROWS, Table

@@ -17,12 +17,10 @@ from numpy.typing import NDArray
 
 from cospan.base.notes import Note
 
-from .plan import USED, ColumnPlan, EncodingPlan
-from .profiles import SetProfile
-from .readings import PLAIN, above, coded, parsed, plain_values, truths
+from .plan import USED, ColumnPlan, EncodingPlan, SetProfile
+from .readings import PLAIN, above, coded, parsed, plain_values, text_parts, truths
 from .sketches import text_hashes
 from .values import absurd, all_usual, family, hours_of, list_rows, numbers
-from .watched import text_parts
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,12 +13,21 @@ from cospan.base.notes import Note
 from cospan.errors import InputError
 
 from .base import CHUNK_BYTES, Chunk, Reader, listing
-from .decide import decide_column, families_of, made_of_dates
+from .decide import decide_column, families_of, made_of_dates, moments_of, unread
 from .encoder import Encoder
-from .learn import SetLearner, merged_learners
+from .learn import ColumnLearner, SetLearner, TextLearner, merged_learners
 from .matching import SchemaChange, absurd_values, common_columns, only_in_some
-from .plan import DROPPED, PLURALS, SCHEMA, ColumnPlan, EncodingPlan
-from .profiles import SetProfile, profile_of
+from .plan import (
+    ABSURD,
+    DROPPED,
+    PLURALS,
+    SCHEMA,
+    ColumnPlan,
+    ColumnProfile,
+    EncodingPlan,
+    SetProfile,
+)
+from .readings import PLAIN, single_readings
 from .source import Source
 from .tables import LEARN_ROWS, Table
 from .values import common_float
@@ -280,6 +289,47 @@ def _learned(
         if len(found) > MOST_CLASSES:
             classes, found = False, {None: merged_learners(found.values())}
     return found
+
+
+def profile_of(plan: EncodingPlan, learner: SetLearner) -> SetProfile:
+    """What a learner saw, as plain numbers."""
+    there = [column for column in plan.columns if column.name in learner.columns]
+    columns = tuple(_column_profile(one, learner.columns[one.name]) for one in there)
+    return SetProfile(learner.name, learner.rows, columns)
+
+
+def _column_profile(column: ColumnPlan, part: ColumnLearner) -> ColumnProfile:
+    values: dict[str, float] = {}
+    counted = column.kind not in ("category", "left out") or column.reason == ABSURD
+    odd = part.absurd if counted else 0
+    if column.kind in ("number", "boolean", "date", "time", "duration"):
+        moments = moments_of(column, part)
+        odd = moments.absurd
+        if moments.count:
+            ends = ("mean", "deviation", "low", "high")
+            values = {key: float(getattr(moments, key)) for key in ends}
+    text = part.text
+    return ColumnProfile(
+        column.name,
+        part.rows,
+        part.missing + unread(column, part) + odd,
+        **values,
+        levels=dict(text.levels.counts) if text is not None else {},
+        exact=text is None or text.levels.exact,
+        distinct=None if text is None else text.n_distinct,
+        reading="" if text is None else _own_reading(column, text),
+        kind=column.kind,
+        padded=0 if text is None else text.padded,
+        absurd=odd,
+    )
+
+
+def _own_reading(column: ColumnPlan, text: TextLearner) -> str:
+    """Which one of a column's readings is that of this set."""
+    usual = "" if column.kind == "boolean" else PLAIN.get(column.kind, "")
+    readings = single_readings(column.reading or usual)
+    fits = {one: text.fits(one) for one in readings if one in text.readings}
+    return max(fits, key=lambda one: fits[one], default="")
 
 
 class EncodedReader(Reader):

@@ -6,8 +6,9 @@ and applied to rows as they come (``encoding``).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +18,7 @@ from cospan.base.notes import Note
 from cospan.errors import InputError
 
 from .base import MISSING
-from .watched import PARTS
+from .readings import PARTS
 
 #: What makes features.
 USED = ("number", "boolean", "category", "date", "time of day", "duration", "vector")
@@ -326,6 +327,51 @@ class EncodingPlan:
     def __repr__(self) -> str:
         left = f", {len(self.left_out)} left out" if self.left_out else ""
         return f"<EncodingPlan: {len(self.used)} columns{left} → {self.n_features} features>"
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """One column of one set."""
+
+    name: str
+    #: Rows of the set, and those without a value here
+    rows: int
+    missing: int
+    #: Of the values present, as they are encoded (dates in days since 1970); NaN for categories,
+    #: vectors and columns without values
+    mean: float = math.nan
+    deviation: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    #: How often each text occurs; at most 4,096 of them, and empty where the column is not text
+    levels: Mapping[str, int] = field(default_factory=dict)
+    exact: bool = True  # whether `levels` has every text with its exact count
+    #: Different texts, estimated to about 2 % where there are more than 4,096; None where nobody
+    #: counted (numbers)
+    distinct: int | None = None
+    reading: str = ""  # how texts of this set are read, where the column is numbers or dates
+    kind: str = ""  # the plan's
+    padded: int = 0  # rows whose text has blanks around it
+    absurd: int = 0  # values that are infinite, beyond 1e100 or denormal
+
+
+@dataclass(frozen=True)
+class SetProfile:
+    """The columns of one set, left-out ones too."""
+
+    name: str
+    rows: int
+    columns: tuple[ColumnProfile, ...]
+
+    @cached_property
+    def _by_name(self) -> dict[str, ColumnProfile]:
+        return {column.name: column for column in self.columns}
+
+    def __getitem__(self, column: str) -> ColumnProfile:
+        return self._by_name[column]
+
+    def __contains__(self, column: str) -> bool:
+        return column in self._by_name
 
 
 def named(names: Sequence[str]) -> str:

@@ -18,9 +18,8 @@ from cospan.base.notes import Note
 from cospan.errors import InputError, SourceError
 
 from .base import Chunk, Options, Reader, listing, require
-from .cleaning import classes_in, taken
 from .images import Decoder, is_image
-from .source import Source
+from .source import Source, classes_in, taken
 from .streams import PROBE_ROWS, TableStream
 from .values import common_float, family, list_rows, list_shape, values_of
 
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from .learn import SetLearner
-    from .plan import EncodingPlan
-    from .profiles import SetProfile
+    from .plan import EncodingPlan, SetProfile
 
 #: Rows read at a time to learn labels and what columns hold.
 LEARN_ROWS = 2**16
