@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from cospan.base.tolerance import AS_WRITTEN
-
 __all__ = [
     "chance", "correlations", "count", "exact_number", "first_line", "harmless", "is_number",
     "json_harmless", "listed", "number", "p_text", "pair_of", "percent", "plural", "printable",
