@@ -35,6 +35,10 @@ _ACTED_ON = [
 _NAMED = {n: repr(chr(n))[1:-1] for n in _ACTED_ON}
 _NAMED_IN_JSON = {n: f"\\u{n:04x}" for n in _ACTED_ON}
 
+#: A number with few digits stands for a value as far off as float32 is off decimal numbers. (Not
+#: with the other tolerances: they load NumPy, and `cospan --help` does without.)
+AS_WRITTEN = 2.0**-24
+
 
 def harmless(text: str) -> str:
     r"""Text for a file that may be shown on a terminal: what that would act on is spelled out.
