@@ -34,7 +34,7 @@ from cospan.base.types import Array, Floats
 from cospan.errors import InputError
 from cospan.model.curved import CurvedSets
 from cospan.model.frame import JointFrame
-from cospan.model.scoring import Scorer
+from cospan.model.pair import Scorer
 
 # Bytes of samples explained at once: the passes between the two products stay in the cache
 # (twice the speed of 32 MiB at 784 features). Fewer rows than that would starve the products.

@@ -26,9 +26,16 @@ from cospan.model.alignment import Alignment, LeaveOneOut
 from cospan.model.curved import Again, RowsAgain, with_curve
 from cospan.model.directions import Directions, Parts, differences_of, parts_of, truncated
 from cospan.model.leave_one_out import removed_weights
-from cospan.model.pair import decomposed, inverse_square, notes_on, prepared_rows, with_uv
+from cospan.model.pair import (
+    Scorer,
+    decomposed,
+    inverse_square,
+    is_chunks,
+    notes_on,
+    prepared_rows,
+    with_uv,
+)
 from cospan.model.prepared import in_feature_units, working_rows
-from cospan.model.scoring import Scorer, is_chunks
 from cospan.model.set_model import Derived, SetModel, calibrated, chosen_sets, parts_left_out
 from cospan.model.settings import Given, Settings
 from cospan.summary import Summary
