@@ -1,8 +1,8 @@
 """One frame for K sets: which directions all of them have, which some, which only one.
 
-The sets, prepared as for their costs, are decomposed by the higher-order GSVD,
-A_i = U_i diag(σ_i) H with one H for all and Σ_i σ_i² = 1 along every direction, in the form for sets that may lack
-directions (Kempf, Goulart and Duncan 2021, arXiv:2102.09822):
+The sets, prepared as for their costs, are decomposed by the higher-order GSVD, in which
+A_i = U_i diag(σ_i) H with one H for all and Σ_i σ_i² = 1 along every direction, in the form for
+sets that may lack directions (Kempf, Goulart and Duncan 2021, arXiv:2102.09822):
 
 1. The stacked rows are Q R with QᵀQ = I; Q_i are the rows of Q that belong to set i, and
    G_i = Q_iᵀQ_i, so that Σ G_i = I.

@@ -44,14 +44,6 @@ class Prototypes:
     side : str
         ``"A"`` or ``"B"``.
 
-    Examples
-    --------
-    >>> from cospan import JointFrame, prototypes
-    >>> rng = np.random.default_rng(0)
-    >>> frame = JointFrame.fit(rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + [3, 0])
-    >>> found = prototypes(frame, "B", 1)
-    >>> found.points.shape, bool(found.alignment.degrees[0] > 80)
-    ((1, 2), True)
     """
 
     points: Array
