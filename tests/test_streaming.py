@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose
 from cospan import JointFrame, Summary
 from cospan.errors import InputError
 from cospan.model import SetCosts
-from cospan.summary.moments import Moments, MomentTree, merged
+from cospan.summary.builder import MomentTree
+from cospan.summary.summary import Moments, merged
 
 
 def rows(n, d=20, seed=0, shift=0.0, dtype=np.float64):
