@@ -4,8 +4,8 @@
 what was left to the data, by `leave_one_out` costs; `calibration` turns costs into probabilities
 and angles. `set_model` is the model, with `typicality` for "neither", and `curved` a model of rows
 mapped by `curves`. `frame` is the joint frame of two sets: `pair` decomposes them and scores rows
-into an `alignment`; `directions`, `prototypes` and `attribution` say what it is made of. `many` is
-the frame of K sets.
+into an `alignment`; `directions`, `extreme_points` and `attribution` say what it is made of.
+`many` is the frame of K sets.
 """
 
 from cospan.model.alignment import (
@@ -34,10 +34,10 @@ from cospan.model.directions import (
     shared_directions,
     shared_mask,
 )
+from cospan.model.extreme_points import Prototypes, prototypes
 from cospan.model.frame import JointFrame
 from cospan.model.many import ManyFrame, set_number
 from cospan.model.prepared import Geometry, PreparedSets, in_feature_units
-from cospan.model.prototypes import Prototypes, prototypes
 from cospan.model.set_model import SetCosts
 from cospan.model.settings import DEFAULTS, Given, Settings, settled
 from cospan.model.typicality import Typicality, below_rate

@@ -40,8 +40,8 @@ from cospan.model.set_model import Derived, SetModel, calibrated, chosen_sets, p
 from cospan.model.settings import Given, Settings
 from cospan.summary import Summary
 
-# Rows of each set that a fit keeps to try its choices on.
-_SAMPLED_ROWS = 2000
+# Rows of each set that a fit keeps to try its choices on: from a thousand on they hardly change.
+SAMPLED_ROWS = 2000
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -193,7 +193,7 @@ class JointFrame(SetModel):
         plain = all(arrays.is_array(X) and not arrays.is_lazy(X) and X.ndim == 2 for X in (A, B))
         bare = sample_weight_a is None and sample_weight_b is None and plain
         few = bare and A.shape[0] + B.shape[0] + 2 < A.shape[1]
-        size = 0 if few else _SAMPLED_ROWS  # few rows are all in their summary anyway
+        size = 0 if few else SAMPLED_ROWS  # few rows are all in their summary anyway
         a = Summary.of(A, sample_weight_a, name="A", sample_size=size)
         b = Summary.of(B, sample_weight_b, name="B", sample_size=size)
         again = None if curve is None else RowsAgain(((A, sample_weight_a), (B, sample_weight_b)))
@@ -232,9 +232,8 @@ class JointFrame(SetModel):
         """The frame of two summaries, without a warning of its notes."""
         chosen = chosen_sets((a, b), settings, ("A", "B"), picture)
         found = decomposed(chosen)
-        frame = cls(
-            geometry=chosen.geometry, notes=notes_on(chosen, found.blocks), **found._asdict()
-        )
+        notes = notes_on(chosen, found.blocks)
+        frame = cls(geometry=chosen.geometry, notes=notes, **found._asdict())
         frame, tried = calibrated(frame, chosen, settings, found.inner(chosen.working))
         return frame if settings.curve is None else with_curve(frame, tried, settings, again)
 
@@ -403,10 +402,9 @@ class JointFrame(SetModel):
         A and B are the rows the frame was fitted to, or some of them, and their weights those used
         in fitting; a row of weight 2 loses one of its two occurrences.
         """
-        return LeaveOneOut(
-            self.left_out(A, "A", weighting=weighting, sample_weight=sample_weight_a),
-            self.left_out(B, "B", weighting=weighting, sample_weight=sample_weight_b),
-        )
+        a = self.left_out(A, "A", weighting=weighting, sample_weight=sample_weight_a)
+        b = self.left_out(B, "B", weighting=weighting, sample_weight=sample_weight_b)
+        return LeaveOneOut(a, b)
 
     def left_out(
         self, X: Any, side: str, *, weighting: str = "cost", sample_weight: Any = None
@@ -433,10 +431,9 @@ class JointFrame(SetModel):
             part_b, part_a, *beside = Scorer(self, rows, weighting, fine=True).scores(moved)
         if weighting == "frame":  # ‖s∘y‖² is A's cost, and B's part
             self._check_whole()
-            parts = arrays.namespace(rows).stack((part_a, part_b), axis=1)
-            squared = arrays.namespace(rows).flip(
-                parts_left_out(parts, own, removed, self.geometry), axis=1
-            )
+            xp = arrays.namespace(rows)
+            parts = xp.stack((part_a, part_b), axis=1)
+            squared = xp.flip(parts_left_out(parts, own, removed, self.geometry), axis=1)
         else:
             squared = self._left_out_of("AB".index(side), rows, removed)
         return self._alignment(squared[:, 0], squared[:, 1], weighting, *beside)
