@@ -15,6 +15,12 @@ from cospan.base import arrays, factorizations
 from cospan.base.tolerance import DOUBTFUL, WELL_CONDITIONED, rank_tolerance, surely_above
 from cospan.base.types import Array
 
+# Power steps for the largest singular value: within a few per cent, which is all that is asked.
+POWER_STEPS = 8
+# Vectors, and steps with each, of the inverse iteration for the smallest: that all of them miss the
+# direction sought is out of the question.
+INVERSE_VECTORS, INVERSE_STEPS = 4, 5
+
 
 def norm(x: Array) -> float:
     """Root of the sum of the squares, of entries whose squares neither overflow nor vanish."""
@@ -40,7 +46,7 @@ def norm2(x: Array) -> float:
     mixed = arrays.matmul(flipped, weights)
     vector = heaviest / (norm(heaviest) or 1.0) + 0.5 * mixed / (norm(mixed) or 1.0)
     result = 0.0
-    for _ in range(8):
+    for _ in range(POWER_STEPS):
         length = norm(vector)
         if length == 0:
             break
@@ -111,10 +117,9 @@ def _inverse_iteration(R: np.ndarray) -> float:
     (trsm,) = scipy.linalg.get_blas_funcs(("trsm",), (R,))
     R = np.asfortranarray(R)
     adjoint = 2 if R.dtype.kind == "c" else 1
-    # Four vectors: that all of them miss the direction sought is out of the question.
-    vectors = np.random.default_rng(0).standard_normal((R.shape[0], 4))
+    vectors = np.random.default_rng(0).standard_normal((R.shape[0], INVERSE_VECTORS))
     vectors = np.asfortranarray(vectors.astype(R.dtype))
-    for step in range(5):
+    for step in range(INVERSE_STEPS):
         vectors /= np.sqrt(arrays.squared_sizes(vectors).sum(axis=0))
         vectors = trsm(1.0, R, vectors, trans_a=0 if step % 2 else adjoint)
     return float(1 / np.sqrt(arrays.squared_sizes(vectors).sum(axis=0)).max())
