@@ -20,10 +20,8 @@ from cospan.base.types import Floats
 from cospan.distributed import class_summaries, mapped_classes
 from cospan.errors import InputError
 from cospan.estimator.fitted import (
-    DTYPES,
     ClassSettings,
     FittedClasses,
-    Scoring,
     class_numbers,
     classes_in,
     shown,
@@ -34,10 +32,11 @@ from cospan.summary import Summary
 Model = TypeVar("Model", JointFrame, SetCosts)
 
 # Rows kept of one class for choosing the shrinkage, the threshold and so on: at most.
-_SAMPLED_ROWS = 2_000
+SAMPLED_ROWS = 2_000
+DTYPES = (np.float64, np.float32)  # that rows may keep
 
 
-class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
+class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
     """Classify samples by their alignment angle; a scikit-learn classifier and transformer.
 
     Two classes: θ below the threshold is the first class, above it the second. More classes: each
@@ -196,7 +195,7 @@ class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseE
     def _add(self, rows: Floats, labels: NDArray[Any], sample_weight: Any) -> None:
         own = class_numbers(labels, self.classes_)
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
-        size = min(_SAMPLED_ROWS, tried_rows(len(self.classes_)))
+        size = min(SAMPLED_ROWS, tried_rows(len(self.classes_)))
         names = getattr(self, "feature_names_in_", None)
         summaries = dict(self._summaries or {})
         for k in np.unique(own).tolist():
@@ -215,7 +214,7 @@ class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseE
         check_classification_targets(labels)
         d = int(X.shape[1])
         self._start(np.unique(labels), (len(labels), d))
-        size = min(_SAMPLED_ROWS, tried_rows(len(self.classes_)))
+        size = min(SAMPLED_ROWS, tried_rows(len(self.classes_)))
         found = class_summaries(X, labels, sample_weight, exact=self._exact, sample_size=size)
         self._summaries = {
             k: found[label] for k, label in enumerate(self.classes_.tolist()) if label in found
@@ -230,9 +229,7 @@ class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseE
         own = class_numbers(labels, self.classes_)
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
         members = [np.flatnonzero(own == k) for k in range(len(self.classes_))]
-        return RowsAgain(
-            [(rows[one], None if weights is None else weights[one]) for one in members]
-        )
+        return RowsAgain([(rows[i], None if weights is None else weights[i]) for i in members])
 
     def _again_lazily(self, X: Any, y: Any, sample_weight: Any) -> Again:
         """The same for a Dask collection."""
@@ -333,3 +330,46 @@ class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseE
         found = fitted.align(rows)
         columns = [found.theta, found.cost_a, found.cost_b, np.asarray(found.shares)[:, 1]]
         return np.column_stack(columns).astype(np.float64)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Two classes: θ minus the threshold, (n,). More: the probabilities, (n, K)."""
+        fitted, rows = self._for_scoring(X)
+        if len(self.classes_) > 2:
+            return fitted.weights(rows)
+        return fitted.theta(rows) - fitted.threshold
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each sample, (n,)."""
+        decision = self.decision_function(X)
+        index = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
+        return np.asarray(self.classes_[index])
+
+    def predict_proba(self, X: Any) -> Floats:
+        """(n, K): the probability of each class, all being equally likely beforehand.
+
+        Calibrated on leave-one-out costs of the training rows, unless ``calibrate`` says no.
+        """
+        fitted, rows = self._for_scoring(X)
+        return fitted.weights(rows)
+
+    def typicality(self, X: Any) -> Floats:
+        """(n, K): how usual each sample is for each class; small for all of them: none fits.
+
+        Conformal p-values from the leave-one-out costs of the training rows: uniform for new rows
+        of the class, whatever its distribution. `predict` names a class all the same.
+        """
+        fitted, rows = self._for_scoring(X)
+        return fitted.typicality(rows)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Names of the columns of `transform`; `input_features` has no say in them."""
+        check_is_fitted(self)
+        if isinstance(self.fitted_parts().model, SetCosts):
+            names = [f"weight_{label}" for label in self.classes_]
+        else:
+            names = ["theta", *(f"cost_{label}" for label in self.classes_), "shared"]
+        return np.array(names, dtype=object)
+
+    def _for_scoring(self, X: Any) -> tuple[FittedClasses, Floats]:
+        fitted = self.fitted_parts()
+        return fitted, validate_data(self, X, reset=False, dtype=DTYPES)

@@ -264,12 +264,6 @@ class JointFrame(SetModel):
     )
 
     @property
-    def lam(self) -> float:
-        """Mean variance that shrinkage pulls towards, over the features that vary."""
-        unit = arrays.to_numpy(self.geometry.unit)
-        return float(np.mean(unit[unit > 0] ** 2)) if unit.any() else 0.0
-
-    @property
     def H(self) -> Array:
         """The frame, (m, d): its rows are the directions in feature space."""
         return in_feature_units(self.core, self.basis, self.geometry)
