@@ -108,7 +108,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         calibrate: bool | None = None,
         weighting: str = "cost",
         threshold: float | str = math.pi / 4,
-        center: Any = "pooled",
+        center: object = "pooled",
         balance: bool = True,
         tol: float | None = None,
         curve: int | str | None = "auto",
@@ -128,7 +128,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
 
     # ---- fitting ------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: object, y: Any, sample_weight: object = None) -> Self:
         """Fit to labelled rows.
 
         Parameters
@@ -150,7 +150,9 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         self._fitted: FittedClasses | None = self._concluded(again)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: object, y: Any, classes: Any = None, sample_weight: object = None
+    ) -> Self:
         """Add rows to what was fitted before; the model is brought up to date on its next use.
 
         Parameters
@@ -192,7 +194,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         self._summaries: dict[int, Summary] | None = {}
         self._fitted = None
 
-    def _add(self, rows: Floats, labels: NDArray[Any], sample_weight: Any) -> None:
+    def _add(self, rows: Floats, labels: NDArray[Any], sample_weight: object) -> None:
         own = class_numbers(labels, self.classes_)
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
         size = min(SAMPLED_ROWS, tried_rows(len(self.classes_)))
@@ -208,7 +210,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
             summaries[k] = summaries[k] + part if k in summaries else part
         self._summaries = summaries
 
-    def _add_lazily(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _add_lazily(self, X: Any, y: Any, sample_weight: object) -> None:
         """Rows of a Dask collection, summarised by its workers; the labels come here."""
         labels = np.asarray(y.compute() if arrays.is_lazy(y) else y)
         check_classification_targets(labels)
@@ -224,14 +226,14 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
 
-    def _again(self, rows: Floats, labels: NDArray[Any], sample_weight: Any) -> Again:
+    def _again(self, rows: Floats, labels: NDArray[Any], sample_weight: object) -> Again:
         """What reads the rows of every class once more."""
         own = class_numbers(labels, self.classes_)
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
         members = [np.flatnonzero(own == k) for k in range(len(self.classes_))]
         return RowsAgain([(rows[i], None if weights is None else weights[i]) for i in members])
 
-    def _again_lazily(self, X: Any, y: Any, sample_weight: Any) -> Again:
+    def _again_lazily(self, X: Any, y: Any, sample_weight: object) -> Again:
         """The same for a Dask collection."""
         labels = np.asarray(y.compute() if arrays.is_lazy(y) else y)
 
@@ -319,7 +321,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
             # notebook's display) expects to learn in this way that there are none yet.
             raise AttributeError(str(error)) from error
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: object) -> Floats:
         """Two classes: θ, both costs, the shared share, (n, 4). More: probabilities, (n, K).
 
         Probabilities also of two classes without a joint frame, as ``compare_many`` fits them.
@@ -331,20 +333,20 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         columns = [found.theta, found.cost_a, found.cost_b, np.asarray(found.shares)[:, 1]]
         return np.column_stack(columns).astype(np.float64)
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: object) -> Floats:
         """Two classes: θ minus the threshold, (n,). More: the probabilities, (n, K)."""
         fitted, rows = self._for_scoring(X)
         if len(self.classes_) > 2:
             return fitted.weights(rows)
         return fitted.theta(rows) - fitted.threshold
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: object) -> NDArray[Any]:
         """The class of each sample, (n,)."""
         decision = self.decision_function(X)
         index = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
         return np.asarray(self.classes_[index])
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: object) -> Floats:
         """(n, K): the probability of each class, all being equally likely beforehand.
 
         Calibrated on leave-one-out costs of the training rows, unless ``calibrate`` says no.
@@ -352,7 +354,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         fitted, rows = self._for_scoring(X)
         return fitted.weights(rows)
 
-    def typicality(self, X: Any) -> Floats:
+    def typicality(self, X: object) -> Floats:
         """(n, K): how usual each sample is for each class; small for all of them: none fits.
 
         Conformal p-values from the leave-one-out costs of the training rows: uniform for new rows
@@ -361,7 +363,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         fitted, rows = self._for_scoring(X)
         return fitted.typicality(rows)
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Names of the columns of `transform`; `input_features` has no say in them."""
         check_is_fitted(self)
         if isinstance(self.fitted_parts().model, SetCosts):
@@ -370,6 +372,6 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
             names = ["theta", *(f"cost_{label}" for label in self.classes_), "shared"]
         return np.array(names, dtype=object)
 
-    def _for_scoring(self, X: Any) -> tuple[FittedClasses, Floats]:
+    def _for_scoring(self, X: object) -> tuple[FittedClasses, Floats]:
         fitted = self.fitted_parts()
         return fitted, validate_data(self, X, reset=False, dtype=DTYPES)

@@ -167,6 +167,6 @@ def class_numbers(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int
     return own
 
 
-def shown(label: Any) -> str:
+def shown(label: object) -> str:
     """A label as its user wrote it, not as NumPy holds it."""
     return repr(label.item() if isinstance(label, np.generic) else label)

@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -125,7 +125,7 @@ class Attribution:
         return f"Attribution({len(self):,} samples, {d} features, {m} directions)"
 
 
-def attribute(frame: JointFrame, Z: Any, *, weighting: str = "cost") -> Attribution:
+def attribute(frame: JointFrame, Z: object, *, weighting: str = "cost") -> Attribution:
     """Split the balance of every sample's costs exactly over features and over directions.
 
     Parameters

@@ -211,7 +211,7 @@ class RowsAgain:
     def __call__(self, mapping: RowMap) -> list[Summary]:
         return [self._mapped(X, weights, mapping) for X, weights in self.sets]
 
-    def _mapped(self, X: Any, weights: Any, mapping: RowMap) -> Summary:
+    def _mapped(self, X: object, weights: object, mapping: RowMap) -> Summary:
         if arrays.is_lazy(X):
             from cospan.distributed import mapped_summary_of  # is above: its workers map rows
 

@@ -101,13 +101,13 @@ class JointFrame(SetModel):
         dof: float | str = "auto",
         calibrate: bool | None = None,
         preset: str | None = None,
-        center: Any = "pooled",
+        center: object = "pooled",
         balance: bool = True,
         tol: float | None = None,
         curve: int | str | None = None,
         picture: bool = False,
-        sample_weight_a: Any = None,
-        sample_weight_b: Any = None,
+        sample_weight_a: object = None,
+        sample_weight_b: object = None,
         keep_uv: bool = False,
     ) -> JointFrame:
         """Fit the frame to rows in memory.
@@ -237,7 +237,7 @@ class JointFrame(SetModel):
         frame, tried = calibrated(frame, chosen, settings, found.inner(chosen.working))
         return frame if settings.curve is None else with_curve(frame, tried, settings, again)
 
-    def prepared(self, X: Any, side: str, *, sample_weight: Any = None) -> Array:
+    def prepared(self, X: object, side: str, *, sample_weight: object = None) -> Array:
         """Rows of one side as they enter the decomposition: centred, weighted and shrunk.
 
         Under shrinkage the ridge is below the rows, √α times the units of the features (of a
@@ -306,7 +306,7 @@ class JointFrame(SetModel):
 
     # ---- angles of samples --------------------------------------------------------------------
 
-    def coordinates(self, Z: Any) -> Array:
+    def coordinates(self, Z: object) -> Array:
         """Coordinates (n, m) of samples in the frame: y with Hᵀy = z - center in least squares."""
         check_names(Z, self.feature_names, "Z")
         rows = as_rows(Z, "Z", d=self.n_features, allow_empty=True)
@@ -348,7 +348,7 @@ class JointFrame(SetModel):
         a, b, *beside = Scorer(self, rows, weighting).scores(rows)
         return self._alignment(a, b, weighting, *beside)
 
-    def _align_chunks(self, chunks: Iterable[Any], weighting: str) -> Iterator[Alignment]:
+    def _align_chunks(self, chunks: Iterable[object], weighting: str) -> Iterator[Alignment]:
         seen = 0
         for chunk in chunks:
             found = self._aligned(chunk, weighting, seen)
@@ -377,12 +377,12 @@ class JointFrame(SetModel):
 
     def leave_one_out(
         self,
-        A: Any,
-        B: Any,
+        A: object,
+        B: object,
         *,
         weighting: str = "cost",
-        sample_weight_a: Any = None,
-        sample_weight_b: Any = None,
+        sample_weight_a: object = None,
+        sample_weight_b: object = None,
     ) -> LeaveOneOut:
         """The training rows' own angles: each as if the row had never been there.
 
@@ -401,7 +401,7 @@ class JointFrame(SetModel):
         return LeaveOneOut(a, b)
 
     def left_out(
-        self, X: Any, side: str, *, weighting: str = "cost", sample_weight: Any = None
+        self, X: object, side: str, *, weighting: str = "cost", sample_weight: object = None
     ) -> Alignment:
         """:meth:`leave_one_out` for rows of one side only ("A" or "B"), a chunk of them say."""
         weighting = self.as_weighting(weighting)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -120,7 +120,7 @@ def inverse_square(x: Floats) -> Floats:
     return np.where(x > 0, 1 / np.where(x > 0, x, 1.0) ** 2, 0.0)
 
 
-def prepared_rows(frame: JointFrame, X: Any, side: str, sample_weight: Any) -> Array:
+def prepared_rows(frame: JointFrame, X: object, side: str, sample_weight: object) -> Array:
     """Rows of one side, centred, weighted and shrunk; see :meth:`JointFrame.prepared`."""
     side = as_option(side, "side", ("A", "B"))
     check_names(X, frame.feature_names, side)
@@ -142,7 +142,9 @@ def prepared_rows(frame: JointFrame, X: Any, side: str, sample_weight: Any) -> A
     return xp.concat((rows, math.sqrt(alpha) * arrays.like(ridge, rows)), axis=0)
 
 
-def with_uv(frame: JointFrame, A: Any, B: Any, weight_a: Any, weight_b: Any) -> JointFrame:
+def with_uv(
+    frame: JointFrame, A: object, B: object, weight_a: object, weight_b: object
+) -> JointFrame:
     """The frame decomposed once more, from the prepared rows themselves, keeping U and V."""
     left = frame.prepared(A, "A", sample_weight=weight_a)
     right = frame.prepared(B, "B", sample_weight=weight_b)
@@ -304,7 +306,7 @@ class Scorer:
         return found
 
 
-def is_chunks(Z: Any) -> bool:
+def is_chunks(Z: object) -> bool:
     """Is Z an iterable of two-dimensional chunks (rather than rows)?"""
     if arrays.is_array(Z) or feature_names_of(Z) is not None or isinstance(Z, (str, bytes)):
         return False

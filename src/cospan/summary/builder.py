@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -114,7 +114,7 @@ class SummaryBuilder:
         """How many rows came so far."""
         return self._count
 
-    def take(self, chunk: Any) -> None:
+    def take(self, chunk: object) -> None:
         """Take the next rows of a stream; the caller may reuse their memory."""
         d = None if self._first is None else int(self._first.shape[1])
         rows, eps = as_rows_with_eps(
@@ -218,7 +218,7 @@ class SummaryBuilder:
             self._sum.add(parts, weights)
 
 
-def of_rows(X: Any, sample_weight: Any, options: SummaryOptions) -> Summary:
+def of_rows(X: object, sample_weight: object, options: SummaryOptions) -> Summary:
     """Summary of rows in memory, or of a Dask collection, made by its workers."""
     builder = SummaryBuilder(options)
     if arrays.is_lazy(X):
@@ -242,7 +242,7 @@ def of_rows(X: Any, sample_weight: Any, options: SummaryOptions) -> Summary:
     return replace(summary, sample=drawn)
 
 
-def of_chunks(chunks: Iterable[Any], options: SummaryOptions) -> Summary:
+def of_chunks(chunks: Iterable[object], options: SummaryOptions) -> Summary:
     """Summary of rows that come in chunks, in constant memory."""
     builder = SummaryBuilder(options)
     _check_chunks(chunks, options.name)

@@ -96,8 +96,8 @@ class Summary:
     @classmethod
     def of(
         cls,
-        X: Any,
-        sample_weight: Any = None,
+        X: object,
+        sample_weight: object = None,
         exact: bool = True,
         *,
         rank: int | None = None,
@@ -131,7 +131,7 @@ class Summary:
 
     @classmethod
     def of_chunks(
-        cls, chunks: Iterable[Any], exact: bool = True, **options: Unpack[Kept]
+        cls, chunks: Iterable[object], exact: bool = True, **options: Unpack[Kept]
     ) -> Summary:
         """Summary of rows that come in chunks, in constant memory.
 
@@ -176,7 +176,7 @@ class Summary:
         """Triangular factor of the centred rows: RᵀR is the scatter matrix."""
         return factorizations.triangular_factor(self._factor())
 
-    def about(self, center: Any = None, weight: float = 1.0) -> Array:
+    def about(self, center: object = None, weight: float = 1.0) -> Array:
         """Triangular factor of the rows about `center`, each times the square root of `weight`.
 
         ``R.T @ R`` is ``weight * Σ wᵢ (xᵢ - center)(xᵢ - center)ᵀ``.
@@ -190,7 +190,7 @@ class Summary:
         """
         return factorizations.triangular_factor(self.factor_about(center, weight))
 
-    def factor_about(self, center: Any = None, weight: float = 1.0) -> Array:
+    def factor_about(self, center: object = None, weight: float = 1.0) -> Array:
         """Like `about`, but any factor, not always a triangular one: nothing is factored.
 
         To be read only: where nothing has to be done it is the summary's own array.
@@ -201,7 +201,7 @@ class Summary:
         factor = parts[0] if len(parts) == 1 else arrays.namespace(*parts).concat(parts, axis=0)
         return factor if weight == 1.0 else math.sqrt(weight) * factor
 
-    def factor_parts(self, center: Any = None) -> list[Array]:
+    def factor_parts(self, center: object = None) -> list[Array]:
         """The rows of a factor about `center`, in parts to put below each other."""
         parts = [self._factor()]
         if center is not None:
@@ -210,7 +210,7 @@ class Summary:
                 parts.append(offset[None, :])
         return parts
 
-    def scatter_about(self, center: Any = None, weight: float = 1.0) -> Array:
+    def scatter_about(self, center: object = None, weight: float = 1.0) -> Array:
         """The matrix ``weight * Σ wᵢ (xᵢ - center)(xᵢ - center)ᵀ``.
 
         A feature whose values are so small (1e-140) that their squares lose digits is 0 in it.
@@ -249,7 +249,7 @@ class Summary:
         low = 0 * self.mean if self._low is None else self._low
         return Moments(self.n, self.mean, low, self.trace, self._scatter, self._factored)
 
-    def _offset(self, center: Any) -> Array:
+    def _offset(self, center: object) -> Array:
         """The mean less `center`, if that is a vector to measure from."""
         try:
             vector = arrays.like(center, self.mean)
