@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from cospan.base.tolerance import AS_WRITTEN
-
 __all__ = [
     "chance", "correlations", "count", "exact_number", "first_line", "harmless", "is_number",
     "json_harmless", "listed", "number", "p_text", "pair_of", "percent", "plural", "printable",
@@ -36,6 +34,10 @@ _ACTED_ON = [
 ]
 _NAMED = {n: repr(chr(n))[1:-1] for n in _ACTED_ON}
 _NAMED_IN_JSON = {n: f"\\u{n:04x}" for n in _ACTED_ON}
+
+#: A number with few digits stands for a value as far off as float32 is off decimal numbers. (Not
+#: with the other tolerances: they load NumPy, and `cospan --help` does without.)
+AS_WRITTEN = 2.0**-24
 
 
 def harmless(text: str) -> str:

@@ -197,8 +197,6 @@ EQUAL_STATISTICS = 1e-12
 # other number, and far enough from the smallest double for a product with it to stay above 0.
 NOT_ZERO = 1e-300
 
-# A number with few digits stands for a value as far off as float32 is off decimal numbers.
-AS_WRITTEN = 2.0**-24
 
 # A column whose range is below this part of its largest value is constant but for rounding.
 SAME_VALUE = 1e-12
