@@ -80,30 +80,30 @@ def row_blocks(X: Any, name: str) -> list[Any]:
 
 def first_rows(X: Any, blocks: Sequence[Any]) -> list[int]:
     """The number of each block's first row: known for arrays, counted by the workers for tables."""
-    import dask
-
-    if not hasattr(X, "columns"):
-        sizes = X.chunks[0]
-        if any(np.isnan(size) for size in sizes):
-            sizes = dask.compute(*(dask.delayed(len)(block) for block in blocks))
-    else:
+    if hasattr(X, "columns"):
         # One column is enough to count by, and Parquet files then give no other.
         narrow = list(X[[X.columns[0]]].to_delayed())
-        counted = narrow if len(narrow) == len(blocks) else blocks
-        sizes = dask.compute(*(dask.delayed(len)(block) for block in counted))
+        sizes = _lengths(narrow if len(narrow) == len(blocks) else blocks)
+    else:
+        sizes = X.chunks[0]
+        sizes = _lengths(blocks) if np.isnan(sizes).any() else sizes
     return [0, *np.cumsum(sizes)[:-1].tolist()]
+
+
+def _lengths(blocks: Sequence[Any]) -> tuple[int, ...]:
+    """How many rows each block has, counted by the workers."""
+    import dask
+
+    found: tuple[int, ...] = dask.compute(*(dask.delayed(len)(block) for block in blocks))
+    return found
 
 
 def split(values: Any, blocks: Sequence[Any], name: str) -> list[Any]:
     """One value a row, cut into those of each block; None stays None."""
-    import dask
-
     if values is None:
         return [None] * len(blocks)
-    if arrays.is_lazy(values):
-        values = values.compute()
-    sizes = dask.compute(*(dask.delayed(len)(block) for block in blocks))
-    values = np.asarray(values)
+    sizes = _lengths(blocks)
+    values = np.asarray(values.compute() if arrays.is_lazy(values) else values)
     if name == "sample_weight":
         values = as_weights(values, sum(sizes))
     if len(values) != sum(sizes):
@@ -136,19 +136,13 @@ def mapped_summary_of(X: Any, sample_weight: Any, mapping: RowMap) -> Summary:
 
 
 def class_summaries(
-    X: Any,
-    labels: np.ndarray,
-    sample_weight: Any = None,
-    *,
-    exact: bool = True,
-    sample_size: int = 2000,
+    X: Any, labels: np.ndarray, sample_weight: Any, options: SummaryOptions
 ) -> dict[Any, Summary]:
     """Summaries of the rows of each class, in one pass over the blocks.
 
     `labels` holds one label per row, on the host: they are small beside the rows.
     """
-    options, names = SummaryOptions(exact=exact, sample_size=sample_size), feature_names_of(X)
-    blocks = row_blocks(X, "X")
+    blocks, names = row_blocks(X, "X"), feature_names_of(X)
     arguments = [(names, options._replace(seed=i)) for i in range(len(blocks))]
     return _merged_blocks(blocks, labels, sample_weight, _block_summary, arguments)
 
@@ -277,11 +271,7 @@ def aligned(
 
 
 def _scored_block(
-    *parts: Any,
-    frame: JointFrame,
-    weighting: str,
-    side: str | None,
-    block_id: tuple[int, ...],
+    *parts: Any, frame: JointFrame, weighting: str, side: str | None, block_id: tuple[int, ...]
 ) -> np.ndarray:
     """A block's alignment as columns, for `map_blocks`; Dask itself says which block it is."""
     block, weights = parts[0], parts[1][:, 0] if len(parts) > 1 else None
@@ -299,16 +289,14 @@ def _scored_block(
 
 def _for_workers(frame: JointFrame, side: str | None) -> JointFrame:
     """The frame without what is as long as the data; for rows to be left out, all decomposed."""
-    sent = replace(frame, U=None, V=None, typicality=None)
-    if sent.curve is not None:
-        costs = replace(sent.curve.costs, typicality=None)
-        if side is not None:
-            costs.leave_one_out_costs.settle()
-        plain = replace(sent.curve.plain, typicality=None)
-        return replace(sent, curve=replace(sent.curve, costs=costs, plain=plain))
+    sent, curve = replace(frame, U=None, V=None, typicality=None), frame.curve
+    costs = None if curve is None else replace(curve.costs, typicality=None)
     if side is not None:
-        sent.leave_one_out_costs.settle()
-    return sent
+        (costs or sent).leave_one_out_costs.settle()
+    if curve is None or costs is None:
+        return sent
+    plain = replace(curve.plain, typicality=None)
+    return replace(sent, curve=replace(curve, costs=costs, plain=plain))
 
 
 def _as_array(Z: Any, frame: JointFrame, name: str) -> Any:
@@ -329,8 +317,7 @@ def _weights_like(rows: Any, sample_weight: Any, name: str) -> Any:
     if np.isnan(rows.shape[0]):
         raise InputError(
             f"How many rows each block of {name} has is not known yet, so weights cannot be "
-            f"matched to them; pass {name}.to_dask_array(lengths=True), or call "
-            "compute_chunk_sizes() on the array."
+            "matched to them; call compute_chunk_sizes() on the array first."
         )
     weights = sample_weight.compute() if arrays.is_lazy(sample_weight) else sample_weight
     column = as_weights(weights, rows.shape[0])[:, None]
@@ -349,10 +336,8 @@ def on_cluster(address: str | None) -> Iterator[None]:
     with needed("A Dask scheduler"):
         import dask
         import distributed
-    hurried = {
-        "distributed.comm.timeouts.connect": f"{PATIENCE}s",
-        "distributed.comm.retry.count": 0,
-    }
+    patience = {"distributed.comm.timeouts.connect": f"{PATIENCE}s"}
+    hurried = patience | {"distributed.comm.retry.count": 0}
     _check_reachable(address)
     with _without_logs(), dask.config.set(hurried):
         client = _connected(distributed, address)
@@ -390,9 +375,8 @@ def _connected(distributed: Any, address: str) -> Any:
 
     def connect() -> None:
         try:
-            waiting.set_result(
-                distributed.Client(address, timeout=f"{PATIENCE}s", set_as_default=False)
-            )
+            client = distributed.Client(address, timeout=f"{PATIENCE}s", set_as_default=False)
+            waiting.set_result(client)
         except Exception as error:  # names that do not resolve, ports of something else, ...
             waiting.set_exception(error)
 

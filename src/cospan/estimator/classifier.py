@@ -27,7 +27,7 @@ from cospan.estimator.fitted import (
     shown,
 )
 from cospan.model import Again, JointFrame, RowMap, RowsAgain, SetCosts, tried_rows
-from cospan.summary import Summary
+from cospan.summary import Summary, SummaryOptions
 
 Model = TypeVar("Model", JointFrame, SetCosts)
 
@@ -217,7 +217,8 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         d = int(X.shape[1])
         self._start(np.unique(labels), (len(labels), d))
         size = min(SAMPLED_ROWS, tried_rows(len(self.classes_)))
-        found = class_summaries(X, labels, sample_weight, exact=self._exact, sample_size=size)
+        options = SummaryOptions(exact=self._exact, sample_size=size)
+        found = class_summaries(X, labels, sample_weight, options)
         self._summaries = {
             k: found[label] for k, label in enumerate(self.classes_.tolist()) if label in found
         }
