@@ -19,7 +19,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -36,6 +36,8 @@ __all__ = [
     "aligned", "class_summaries", "mapped_classes", "mapped_summary_of", "on_cluster",
     "read_lazily", "reduced", "summary_of",
 ]  # fmt: skip
+
+T = TypeVar("T")  # a summary, of one kind or another
 
 # Summaries merged by one task of the tree.
 FAN_IN = 4
@@ -115,14 +117,7 @@ def split(values: Any, blocks: Sequence[Any], name: str) -> list[Any]:
 
 
 def summary_of(X: Any, sample_weight: Any, options: SummaryOptions) -> Summary:
-    """Summary of a Dask array or dataframe, as :meth:`cospan.Summary.of` has it.
-
-    >>> import dask.array as da
-    >>> from cospan import Summary
-    >>> X = np.arange(24.0).reshape(12, 2) ** 2
-    >>> Summary.of(da.from_array(X, chunks=(5, 2)))
-    Summary(12 rows, 2 features, exact)
-    """
+    """Summary of a Dask array or dataframe, as :meth:`cospan.Summary.of` has it."""
     blocks, names = row_blocks(X, options.name), feature_names_of(X)
     numbers = None if options.first_row is None else first_rows(X, blocks)
     each = [_of_block(options, i, len(blocks), numbers) for i in range(len(blocks))]
@@ -164,22 +159,22 @@ def _merged_blocks(
     blocks: Sequence[Any],
     labels: np.ndarray | None,
     sample_weight: Any,
-    make: Callable[..., Summary | None],
+    make: Callable[..., T | None],
     arguments: Sequence[tuple[Any, ...]],
-) -> dict[Any, Summary]:
+) -> dict[Any, T]:
     """What `make` makes of every block's rows of each class and their weights, merged."""
     import dask
 
     leaf = dask.delayed(_block_classes, pure=False)
     weights = split(sample_weight, blocks, "sample_weight")
     parts = zip(blocks, split(labels, blocks, "y"), weights, arguments, strict=True)
-    found: dict[Any, Summary] = reduced(
+    found: dict[Any, T] = reduced(
         [leaf(block, own, w, make, *more) for block, own, w, more in parts], _merged
     )
     return found
 
 
-def _of_all(found: dict[Any, Summary], options: SummaryOptions) -> Summary:
+def _of_all(found: dict[Any, T], options: SummaryOptions) -> T:
     """The summary of rows that have no classes."""
     if not found:
         raise InputError(f"{options.name} has no rows; at least one sample is needed.")
@@ -218,9 +213,9 @@ def _block_classes(
     block: Any,
     labels: np.ndarray | None,
     weights: np.ndarray | None,
-    make: Callable[..., Summary | None],
+    make: Callable[..., T | None],
     *more: Any,
-) -> dict[Any, Summary]:
+) -> dict[Any, T]:
     """What `make` makes of the rows of each class, where it makes anything; None: of all rows."""
     if labels is None:
         whole = make(block, weights, *more)
@@ -236,8 +231,8 @@ def _block_classes(
     return found
 
 
-def _merged(parts: list[dict[Any, Summary]]) -> dict[Any, Summary]:
-    found: dict[Any, Summary] = {}
+def _merged(parts: list[dict[Any, Any]]) -> dict[Any, Any]:
+    found: dict[Any, Any] = {}
     for part in parts:
         for label, summary in part.items():
             found[label] = found[label] + summary if label in found else summary
