@@ -43,6 +43,13 @@ class Prototypes:
     side : str
         ``"A"`` or ``"B"``.
 
+    Examples
+    --------
+    >>> from cospan import JointFrame, prototypes
+    >>> rng = np.random.default_rng(0)
+    >>> frame = JointFrame.fit(rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + [3, 0])
+    >>> prototypes(frame, "B", 1).points.shape
+    (1, 2)
     """
 
     points: Array
