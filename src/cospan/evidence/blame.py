@@ -98,8 +98,8 @@ def _chosen(
     alone[first[own]] = z2[own]
     while True:
         if out:
-            again = _given_again(rows, out, n_a, d)
-            k = np.flatnonzero(family == GIVEN)
+            k = np.flatnonzero((family == GIVEN) & (p <= LEVEL) & ~np.isin(first, list(out)))
+            again = _given_again(rows, out, first[k], n_a, d)
             left = np.minimum(again[first[k]], z2[k])
             log_p[k] += log_tail(left) - log_tail(z2[k])
             z2[k] = left
@@ -126,10 +126,14 @@ def _chosen(
     return blamed, [*(column for column, _, _ in blamed), *rest]
 
 
-def _given_again(rows: RowFunctions, out: set[int], n_a: int, d: int) -> Floats:
-    """The largest z² of what the columns that are not blamed leave open of each other."""
+def _given_again(
+    rows: RowFunctions, out: set[int], asked: NDArray[np.intp], n_a: int, d: int
+) -> Floats:
+    """The largest z² of what the columns that are not blamed leave open of some of them."""
     found = np.zeros(d)
-    for function, values in rows.given(~np.isin(rows.scores.column, list(out))):
+    if not len(asked):
+        return found
+    for function, values in rows.given(~np.isin(rows.scores.column, list(out)), asked.tolist()):
         n = len(values)
         step = values[:n_a].mean() - values[n_a:].mean()
         z2 = step**2 / max(float(values.var()), 1e-12) * n_a * (n - n_a) / n

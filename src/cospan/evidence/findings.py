@@ -14,17 +14,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan.base.tolerance import LEAST_VARIANCE
 from cospan.base.types import Floats
 
 from .blame import LEVEL, Blamed, blamed_columns
-from .functions import OWN, Function, Reading, RowFunctions, deviation
+from .functions import OWN, SHARES, Function, Reading, RowFunctions, deviation
 from .repeats import IN_BOTH, Repeated, repeated_rows
-from .test import SQUARE, Evidence, Labellings, weigh
+from .test import SQUARE, Evidence, Labellings, share_z, weigh
 
 #: Rows of a set behind the labellings; differences of single columns are those of all rows.
 SAMPLE = 2_500
 #: Columns that a mean is adjusted for, those that say most about it.
 MOST_GIVEN = 50
+#: Where the first relabellings show nothing, with a p-value above this, they are all there are: a
+#: p-value of at most 0.05 is still one of all. They are not asked where any |z| is beyond the last.
+FIRST, NOTHING, CLEARLY = 199, 0.1, 5.0
 #: With fewer rows in a set, or relabellings, no p-value can be at most 0.05.
 FEWEST_ROWS, FEWEST_LABELLINGS = 4, 19
 
@@ -88,6 +92,7 @@ class Found:
     p: float  # of "both sets come from one distribution"
     smallest: float  # p-value there can be
     rows: tuple[int, int]  # behind the p-value
+    n_permutations: int  # relabellings behind it
     findings: tuple[Finding, ...]  # repeated rows first, then columns to blame, the clearest first
     order: tuple[str, ...]  # all columns, the most suspicious first
     column_p: dict[str, float]  # each column's own p-value, adjusted
@@ -135,21 +140,27 @@ def find(
         groups = np.unique(groups, return_inverse=True)[1]
         groups = np.concatenate([groups[: n[0]][drawn[0]], groups[n[0] :][drawn[1]]])
     sizes = len(drawn[0]), len(drawn[1])
-    labellings = Labellings.draw(*sizes, permutations, seed, groups)
     values = _taken(a, kept[0]), _taken(b, kept[1])
+    over_all = _of_all_rows(functions, *values)
     observed = None
     if sizes != tuple(map(len, kept)) and groups is None:
-        observed = _of_all_rows(functions, *values)
+        observed = over_all
     if known and not repeated.findings and groups is None:
         observed = {**(observed or {}), **known}
-    evidence = weigh(functions, labellings, observed)
+    clear = max(map(abs, (observed or over_all).values()), default=0.0) > CLEARLY
+    counts = [FIRST, permutations] if permutations > FIRST and not clear else [permutations]
+    for permutations in counts:
+        labellings = Labellings.draw(*sizes, permutations, seed, groups)
+        evidence = weigh(functions, labellings, observed)
+        if evidence.p > NOTHING:
+            break
     blamed, order = blamed_columns(functions, evidence, sizes[0])
     found = [_finding(one, functions, values, sizes) for one in blamed]
     p = evidence.p
     if any(where != IN_BOTH for where, _, _ in repeated.findings):  # else the sets are only alike
         p = min(p, 3 / (permutations + 1))
     return Found(
-        p, evidence.smallest, sizes, (*repeated_findings(repeated, permutations, n), *found),
+        p, evidence.smallest, sizes, permutations, (*repeated_findings(repeated, permutations, n), *found),
         tuple(functions.names[k] for k in order), _column_p(functions, evidence), evidence,
         functions,
     )  # fmt: skip
@@ -166,10 +177,14 @@ def _of_all_rows(
     names, (n_a, sum_a, square_a) = functions.own_sums(a)
     _, (n_b, sum_b, square_b) = functions.own_sums(b)
     n = np.maximum(n_a + n_b, 1)
-    variance = np.maximum((square_a + square_b) / n - ((sum_a + sum_b) / n) ** 2, 1e-12)
+    variance = np.maximum((square_a + square_b) / n - ((sum_a + sum_b) / n) ** 2, LEAST_VARIANCE)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = (sum_a / n_a - sum_b / n_b) * np.sqrt(n_a * n_b / n / variance)
-    return dict(zip(names, np.nan_to_num(z, posinf=0.0, neginf=0.0).tolist(), strict=True))
+    z = np.nan_to_num(z, posinf=0.0, neginf=0.0)
+    for k, function in enumerate(names):
+        if function.kind in SHARES:
+            z[k] = share_z(sum_a[k], n_a[k], sum_b[k], n_b[k], float(z[k]))
+    return dict(zip(names, z.tolist(), strict=True))
 
 
 def _column_p(functions: RowFunctions, evidence: Evidence) -> dict[str, float]:
@@ -330,7 +345,9 @@ def _with_others(
         return replace(base, kind="given", a=a, b=b, effect=(b - a) / spread)
     every = np.ones(len(scores.column), dtype=bool)
     source = {"identity": functions.identities, "equal": functions.equal}
-    shown = source[function.kind]() if function.kind in source else functions.given(every, column)
+    shown = (
+        source[function.kind]() if function.kind in source else functions.given(every, (column,))
+    )
     values = next(values for one, values in shown if one == function)
     means = [float(np.mean(values[side])) for side in _sides(n_a)]
     kind = "copy" if function.kind == "equal" else function.kind

@@ -30,6 +30,7 @@ from .parts import feature_parts
 from .quality import Quality, QualityNote, check_quality
 from .relations import PairTable, pair_table
 from .size import Size
+from .test import share_z
 
 if TYPE_CHECKING:
     from cospan.data import EncodingPlan, SetProfile
@@ -244,7 +245,7 @@ def find_changes(
         differs=differs,
         pvalue=p,
         rows_tested=(0, 0) if found is None else found.rows,
-        n_permutations=permutations,
+        n_permutations=0 if found is None else found.n_permutations,
         size="none" if not differs else "unknown" if auc is None else size_word(auc),
         auc=auc,
         mostly=max(shares, key=lambda kind: shares[kind], default=""),
@@ -264,11 +265,18 @@ def _over_all_rows(columns: Sequence[Column], a: Totals, b: Totals) -> dict[Func
     error = np.sqrt(a.variance / a.rows + b.variance / b.rows)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.nan_to_num((a.mean - b.mean) / error, posinf=0.0, neginf=0.0).tolist()
+
+    def share(j: int) -> float:
+        return share_z(a.mean[j] * a.rows, a.rows, b.mean[j] * b.rows, b.rows, z[j])
+
     found = {}
     for k, column in enumerate(columns):
-        own = [z[j] for j in column.features]
         if column.kind == "boolean":
-            own = [-own[0], own[0]]
+            own = [-share(column.features[0]), share(column.features[0])]
+        elif column.levels is not None:
+            own = [share(j) for j in column.features]
+        else:
+            own = [z[j] for j in column.features]
         if column.levels is not None:
             for level, value in zip(column.levels, own, strict=True):
                 found[Function("level", k, -1, level)] = value
@@ -276,7 +284,7 @@ def _over_all_rows(columns: Sequence[Column], a: Totals, b: Totals) -> dict[Func
             for place, value in enumerate(own):
                 found[Function("mean", k, -1, str(place) if len(own) > 1 else "")] = value
         if column.indicator is not None:
-            found[Function("missing", k)] = z[column.indicator]
+            found[Function("missing", k)] = share(column.indicator)
     return found
 
 
