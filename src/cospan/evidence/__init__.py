@@ -21,7 +21,7 @@ from .columns import (
     plan_from,
     present,
 )
-from .findings import FEWEST_LABELLINGS, FEWEST_ROWS, Finding, Found, find
+from .findings import FEWEST_LABELLINGS, FEWEST_ROWS, Finding, Found, Smallest, find
 from .functions import Reading, RowFunctions
 from .parts import FeatureParts, feature_parts
 from .quality import Quality, QualityNote
@@ -29,11 +29,13 @@ from .relations import PairChange, PairTable
 from .repeats import row_keys
 from .shift import Separation, ShiftTest, separation, shift_test
 from .size import Fold, Size, size_of
+from .test import SQUARE
 from .verdict import Changes, RowsToCheck, Totals, Verdict, find_changes, size_word
 
 __all__ = [
     "FEWEST_LABELLINGS",
     "FEWEST_ROWS",
+    "SQUARE",
     "Changes",
     "Column",
     "FeatureChange",
@@ -53,6 +55,7 @@ __all__ = [
     "Separation",
     "ShiftTest",
     "Size",
+    "Smallest",
     "Totals",
     "Verdict",
     "columns_of",

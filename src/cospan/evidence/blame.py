@@ -15,18 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from cospan.base.tolerance import LEAST_VARIANCE
 from cospan.base.types import Floats
 
-from .functions import GIVEN, OWN, PAIR, Function, Reading, RowFunctions
-from .test import Evidence, log_tail
+from .functions import GIVEN, OWN, PAIR, SAME_FUNCTION, Function, Reading, RowFunctions
+from .test import LEVEL, Evidence, log_tail
 
-#: The familywise level at which columns are named.
-LEVEL = 0.05
 #: z² that a unit has by chance now and then: only what goes beyond it counts as explained.
 CHANCE = 9.0
 #: "Only where": |z| of the difference inside less outside, z² that nothing outside may reach, and
 #: the fewest rows (their harmonic half) on each side.
 CLEARLY, OUTSIDE, FEWEST = 4.0, 12.0, 5
+#: The least variance of a function there, of 1 in all rows: below, one row would make a z.
+LEAST_INSIDE = 0.0025
+#: Of a text, its length is what is said, where its z is at least this part of the largest.
+PLAINLY = 0.7
 #: Changes of form say little; how much more of it a shift against the other columns has to be.
 VAGUE, MORE = ("shape", "low end", "high end"), 2.0
 #: A copy: equal, beyond chance, in more than this share of one set, and less than that of the
@@ -65,6 +68,11 @@ def blamed_columns(
             mine = np.array(other, dtype=np.intp) if other else mine
         best = mine[np.argmax(np.abs(evidence.z[mine]))]
         function = evidence.functions[best]
+        if by_itself and function.part and function.kind != "missing":
+            long = [k for k in mine if evidence.functions[k][::4] == ("mean", "length")]
+            if long and abs(evidence.z[long[0]]) >= PLAINLY * abs(evidence.z[best]):
+                best = long[0]
+                function = evidence.functions[best]
         if by_itself and function.kind in VAGUE:
             best = _clearer(evidence, ends, column, best)
             function = evidence.functions[best]
@@ -136,7 +144,7 @@ def _given_again(
     for function, values in rows.given(~np.isin(rows.scores.column, list(out)), asked.tolist()):
         n = len(values)
         step = values[:n_a].mean() - values[n_a:].mean()
-        z2 = step**2 / max(float(values.var()), 1e-12) * n_a * (n - n_a) / n
+        z2 = step**2 / max(float(values.var()), LEAST_VARIANCE) * n_a * (n - n_a) / n
         found[function.column] = max(found[function.column], z2)
     return found
 
@@ -147,11 +155,11 @@ def _only_where(rows: RowFunctions, n_a: int, column: int) -> tuple[int, str] | 
     if not levels:
         return None
     own = [
-        np.nan_to_num(values - np.nanmean(values)) / max(float(np.nanstd(values)), 1e-9)
+        np.nan_to_num(values - np.nanmean(values)) / np.nanstd(values)
         for reading, margin in zip(rows.readings, rows.margins, strict=True)
         if reading.column == column
         for _, values in margin.values(reading.values)
-        if np.nanstd(values) > 1e-9
+        if np.nanstd(values) > SAME_FUNCTION
     ]
     if not own:
         return None
@@ -165,7 +173,7 @@ def _only_where(rows: RowFunctions, n_a: int, column: int) -> tuple[int, str] | 
             continue
         step = [F[a].mean(axis=0) - F[b].mean(axis=0) for a, b in sides]
         error = [
-            np.maximum(F[a | b].var(axis=0), 0.0025) / w
+            np.maximum(F[a | b].var(axis=0), LEAST_INSIDE) / w
             for (a, b), w in zip(sides, weight, strict=True)
         ]
         apart = np.abs(step[0] - step[1]) / np.sqrt(error[0] + error[1])

@@ -9,26 +9,39 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special, stats
 
 from cospan.base.tolerance import LEAST_VARIANCE
 from cospan.base.types import Floats
 
-from .blame import LEVEL, Blamed, blamed_columns
-from .functions import OWN, SHARES, Function, Reading, RowFunctions, deviation
+from .blame import KOLMOGOROV, Blamed, blamed_columns
+from .functions import OWN, PAIR, SHARES, Function, Reading, RowFunctions, deviation, multiples
 from .repeats import IN_BOTH, Repeated, repeated_rows
-from .test import SQUARE, Evidence, Labellings, share_z, weigh
+from .test import LEVEL, SQUARE, Evidence, Labellings, share_z, weigh
 
 #: Rows of a set behind the labellings; differences of single columns are those of all rows.
 SAMPLE = 2_500
+#: Another unit or zero: the sets' Kolmogorov-Smirnov distance is at least this, and vanishes with a
+#: factor that is at least so far from 1, or with an offset; Celsius and Fahrenheit have both.
+APART, FACTOR, FAHRENHEIT = 0.5, 1.5, (1.8, 32.0)
+#: Ratios of units in use: of tens, times, lengths and weights; a factor near one of them is it.
+UNITS = [
+    sign
+    for ratio in (*(10.0**k for k in range(1, 10)), 7, 12, 24, 60, 3600, 86400, 1.609344, 2.20462,
+                  2.54, 3.28084, 4.184, 28.3495, 453.592)
+    for sign in (ratio, 1 / ratio)
+]  # fmt: skip
 #: Columns that a mean is adjusted for, those that say most about it.
 MOST_GIVEN = 50
 #: Where the first relabellings show nothing, with a p-value above this, they are all there are: a
 #: p-value of at most 0.05 is still one of all. They are not asked where any |z| is beyond the last.
 FIRST, NOTHING, CLEARLY = 199, 0.1, 5.0
+#: The power of what would have been seen, and the least spread of a share that it counts with.
+POWER, LEAST_SHARE = 0.8, 0.1
 #: With fewer rows in a set, or relabellings, no p-value can be at most 0.05.
 FEWEST_ROWS, FEWEST_LABELLINGS = 4, 19
 
@@ -41,15 +54,19 @@ class Finding:
     ----------
     kind : str
         ``"mean"``, ``"spread"``, ``"shape"``, ``"level"``, ``"value"``, ``"missing"``,
-        ``"rounding"``, ``"text"``; ``"given"`` (moved against the other columns), ``"scatter"``
-        (they predict it less, or better), ``"identity"`` (a rule that held is broken),
+        ``"rounding"``, ``"text"`` (written differently); ``"given"`` (moved against the other
+        columns), ``"scatter"`` (they predict it less, or better), ``"identity"`` (a rule that held
+        is broken),
         ``"relation"``, ``"inside"`` (a number in the rows of one level), ``"copy"``, ``"swap"``,
-        ``"repeated rows"``, and what the data room finds: ``"added"``, ``"gone"``, ``"renamed"``,
-        ``"retyped"``, ``"absurd"``.
+        ``"repeated rows"``, and what the data room finds: ``"only in"``, ``"renamed"``,
+        ``"retyped"``, ``"lacking"``, ``"absurd"``.
     column, second : str
         The user's column, and the other one where there are two.
     detail : str
-        A level, a value, a step, a part of a date or text.
+        A level, a value, a step.
+    part : str
+        The part of the column: ``"length"`` or ``"digits"`` of a text, ``"weekday"`` of a date,
+        the place in a vector.
     a, b : float
         The value in A and in B, in the user's units or as a share; NaN where there is none.
     effect : float
@@ -61,6 +78,11 @@ class Finding:
         The rows behind it.
     where : (str, str) or None
         The column and level that it is confined to.
+    unit : (float, float) or None
+        Where all values of B are those of A in another unit or from another zero: the factor and
+        what is added.
+    beyond : float
+        The share of B's values that are outside the range of A's; NaN where that does not apply.
     """
 
     kind: str
@@ -74,6 +96,9 @@ class Finding:
     p: float = math.nan
     rows: int = 0
     where: tuple[str, str] | None = None
+    part: str = ""
+    unit: tuple[float, float] | None = None
+    beyond: float = math.nan
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types only; what does not apply is None."""
@@ -81,8 +106,23 @@ class Finding:
         for name, value in found.items():
             if isinstance(value, float) and not math.isfinite(value):
                 found[name] = None
-        found["where"] = None if self.where is None else list(self.where)
+        for name in ("where", "unit"):
+            found[name] = None if found[name] is None else list(found[name])
         return found
+
+
+class Smallest(NamedTuple):
+    """The smallest changes of a column that would have been seen in four of five such comparisons.
+
+    `mean` is in the column's units and `deviations` in its standard deviations (NaN for
+    categories), `share` that of its most frequent level or of missing values, `relation` a
+    difference of correlations with another column.
+    """
+
+    mean: float
+    deviations: float
+    share: float
+    relation: float
 
 
 @dataclass(frozen=True)
@@ -98,6 +138,7 @@ class Found:
     column_p: dict[str, float]  # each column's own p-value, adjusted
     evidence: Evidence
     functions: RowFunctions
+    seen: dict[str, Smallest]  # of each column, the smallest change that would have been seen
 
     @property
     def differs(self) -> bool:
@@ -122,7 +163,8 @@ def find(
     those at hand.
     """
     n = len(a[0].values), len(b[0].values)
-    repeated = repeated_rows(a, b, keys, permutations, seed)
+    features = [[one for one in side if one.related] for side in (a, b)]
+    repeated = repeated_rows(features[0], features[1], keys, permutations, seed)
     kept = repeated.kept_a, repeated.kept_b
     if min(map(len, kept)) < FEWEST_ROWS:  # hardly anything but copies
         kept = np.arange(n[0]), np.arange(n[1])
@@ -160,9 +202,10 @@ def find(
     if any(where != IN_BOTH for where, _, _ in repeated.findings):  # else the sets are only alike
         p = min(p, 3 / (permutations + 1))
     return Found(
-        p, evidence.smallest, sizes, permutations, (*repeated_findings(repeated, permutations, n), *found),
+        p, evidence.smallest, sizes, permutations,
+        (*repeated_findings(repeated, permutations, n), *found),
         tuple(functions.names[k] for k in order), _column_p(functions, evidence), evidence,
-        functions,
+        functions, smallest_seen(functions, evidence, values, sizes),
     )  # fmt: skip
 
 
@@ -192,6 +235,40 @@ def _column_p(functions: RowFunctions, evidence: Evidence) -> dict[str, float]:
     found = dict.fromkeys(functions.names, 1.0)
     for k in np.flatnonzero(evidence.family == OWN):
         found[functions.names[evidence.first[k]]] = float(evidence.adjusted[k])
+    return found
+
+
+def smallest_seen(
+    functions: RowFunctions,
+    evidence: Evidence,
+    values: tuple[list[Reading], list[Reading]],
+    sizes: tuple[int, int],
+) -> dict[str, Smallest]:
+    """What would have been seen with a power of 80 %, from the spread of each column."""
+    d = len(functions.names)
+    needed = np.full((3, d), math.nan)
+    np.fmin.at(needed, (evidence.family, evidence.first), evidence.needed)
+    paired = evidence.second >= 0
+    np.fmin.at(needed[PAIR], evidence.second[paired], evidence.needed[paired])
+    needed += special.ndtri(POWER)
+    found = dict.fromkeys(functions.names, Smallest(*[math.nan] * 4))
+    related = needed[PAIR] * math.sqrt(sum(sizes) / (sizes[0] * sizes[1]))
+    for x, y in zip(*values, strict=True):
+        name = functions.names[x.column]
+        both = np.concatenate([x.values, y.values])
+        gaps = np.isnan(both)
+        known = both[~gaps]
+        if not math.isnan(found[name].share) or not len(known):
+            continue
+        error = needed[OWN, x.column] * math.sqrt(len(both) / (len(x.values) * len(y.values)))
+        share = float(gaps.mean())
+        if x.levels is not None:
+            share = float(np.unique(known, return_counts=True)[1].max() / len(both))
+        share = min(1.0, error * max(math.sqrt(share * (1 - share)), LEAST_SHARE))
+        mean = math.nan if x.levels is not None else error * deviation(known)
+        step = math.nan if x.levels is not None else error
+        relation = min(float(related[x.column]), 2.0)
+        found[name] = Smallest(float(mean), float(step), float(share), relation)
     return found
 
 
@@ -242,40 +319,70 @@ def _by_itself(
     column: int,
     values: tuple[list[Reading], list[Reading]],
 ) -> Finding:
-    part = function.detail if function.kind in _NUMERIC else ""
-    x, y = (_reading(side, column, str(part)).values for side in values)
     kind, detail = function.kind, function.detail
+    first, second = (_reading(side, column, function.part) for side in values)
+    x, y = first.values, second.values
     if kind == "missing":
         return _shares(base, "missing", "", np.isnan(x), np.isnan(y))
+    base = replace(base, part=function.part)
     x, y = x[~np.isnan(x)], y[~np.isnan(y)]
     if kind == "level":
-        levels = _reading(values[0], column, "").levels or ()
         if detail == "other":
             return replace(base, kind="level", detail="other")
-        code = levels.index(str(detail))
+        code = (first.levels or ()).index(str(detail))
         return _shares(base, "level", str(detail), x == code, y == code)
+    a, b = deviation(x), deviation(y)
+    unit = math.hypot(a, b) / math.sqrt(2)
+    step = float(y.mean() - x.mean())
+    mean = replace(
+        base, kind="mean", a=float(x.mean()), b=float(y.mean()),
+        effect=step / unit if unit else math.copysign(math.inf, step),
+    )  # fmt: skip
+    if not first.related:
+        return replace(mean, kind="text")
     if kind == "value":
         return _shares(base, "value", f"{detail!r}", x == detail, y == detail)
     if kind == "rounding":
-        step = float(detail)
-        whole = (np.abs(v / step - np.round(v / step)) < 1e-9 for v in (x, y))
-        return _shares(base, "rounding", f"{step:g}", *whole)
-    a, b = deviation(x), deviation(y)
-    unit = math.hypot(a, b) / math.sqrt(2)
-    if kind == "mean":
-        step = float(y.mean() - x.mean())
-        effect = step / unit if unit else math.copysign(math.inf, step)
-        return replace(
-            base, kind="mean", detail=str(part), a=float(x.mean()), b=float(y.mean()), effect=effect
-        )
+        whole = (multiples(v, float(detail)) for v in (x, y))
+        return _shares(base, "rounding", f"{detail:g}", *whole)
+    if a > 0:
+        base = replace(base, beyond=float(np.mean((y < x.min()) | (y > x.max()))))
+    other = another_unit(x, y)
+    if kind == "mean" or other is not None:
+        return replace(mean, beyond=base.beyond, unit=other)
     if kind == "spread":
         ratio = math.log(b / a) if a > 0 and b > 0 else math.copysign(math.inf, b - a)
-        return replace(base, kind="spread", detail=str(part), a=a, b=b, effect=ratio)
+        return replace(base, kind="spread", a=a, b=b, effect=ratio)
     at = _farthest(x, y)
     return _shares(base, "shape", f"{at!r}", x <= at, y <= at)
 
 
-_NUMERIC = ("mean", "spread", "shape", "low end", "high end")
+def another_unit(x: Floats, y: Floats) -> tuple[float, float] | None:
+    """Factor and offset that make y of x throughout; None where these say less than the means.
+
+    >>> x = np.random.default_rng(0).gamma(9.0, size=800)
+    >>> another_unit(x[:400], 1000 * x[400:])
+    (1000.0, 0.0)
+    >>> another_unit(x[:400], x[400:] + 1) is None
+    True
+    """
+    limit = KOLMOGOROV * math.sqrt((len(x) + len(y)) / (len(x) * len(y)))
+    spread = deviation(x), deviation(y)
+    if min(spread) == 0 or limit > APART or stats.ks_2samp(x, y).statistic < APART:
+        return None
+    c, d = FAHRENHEIT
+    means = float(x.mean()), float(y.mean())
+    found = [(1.0, means[1] - means[0]), (c, d), (1 / c, -d / c)]
+    ratio = means[1] / means[0] if means[0] else 0.0
+    if max(ratio, 1 / ratio if ratio > 0 else 0.0) >= FACTOR:
+        off = [(s / m) ** 2 / n for s, m, n in zip(spread, means, map(len, (x, y)), strict=True)]
+        known = min(UNITS, key=lambda unit: abs(math.log(unit / ratio)))
+        found.append(
+            (known if abs(math.log(known / ratio)) < 3 * math.sqrt(sum(off)) else ratio, 0.0)
+        )
+    near = [(stats.ks_2samp(f * x + add, y).statistic, f, add) for f, add in found]
+    distance, factor, offset = min(near)
+    return (factor, offset) if distance < limit else None
 
 
 def _reading(readings: Sequence[Reading], column: int, part: str) -> Reading:
@@ -325,7 +432,8 @@ def _with_others(
         )
         r = [correlation(x[side], y[side]) for side in _sides(n_a)]
         return replace(
-            base, kind="relation", detail=" and ".join(filter(None, levels)), a=r[0], b=r[1],
+            base, kind="relation", a=r[0], b=r[1],
+            detail=SQUARE if SQUARE in levels else " and ".join(filter(None, levels)),
             effect=_fisher(r[1]) - _fisher(r[0]),
         )  # fmt: skip
     if function.kind.endswith("inside"):

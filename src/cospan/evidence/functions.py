@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
+from cospan.base.tolerance import COUNT_ROUNDING, NOT_ZERO, SAME_VALUE
 from cospan.base.types import Floats
 
 #: Levels of a category that are watched; the rest is "other". Fewer occurrences say nothing.
@@ -45,6 +46,8 @@ NEAR_EQUAL, MOST_EQUAL = 0.2, 1_000
 #: where there are at most so many; a row breaks one where it is so many times further off than
 #: three quarters of the rows are.
 MOST_IDENTITIES, PREDICTED, MOST_TERMS, BREAKS = 10, 0.7, 100, 20.0
+#: An identity holds where three quarters of the rows are off by less, in mean deviations.
+HOLDS = 1e-3
 #: Middle half of a normal distribution in its standard deviations, and where columns are cut.
 IQR, FAR = 1.35, 5.0
 #: Values of functions are made in blocks of about this size.
@@ -75,7 +78,8 @@ class Function(NamedTuple):
     kind: str
     column: int
     second: int = -1  # the other column of a pair
-    detail: Any = ""  # the level or two, the value, the step, or the part of the column
+    detail: Any = ""  # the level or two, the value, or the step
+    part: str = ""  # of the column
 
     @property
     def family(self) -> int:
@@ -195,7 +199,7 @@ class RowFunctions:
             return
         X = np.column_stack([one.values for one in whole])
         X = X - np.median(X, axis=0)
-        X /= np.maximum(np.abs(X).mean(axis=0), 1e-300)
+        X /= np.maximum(np.abs(X).mean(axis=0), NOT_ZERO)
         likely.sort(key=lambda j: -well[whole[j].column])
         for j in likely[:MOST_IDENTITIES]:
             off = _broken(X[:, j], np.delete(X, j, axis=1))
@@ -317,23 +321,30 @@ class Margin:
             for code, level in self.levels:
                 there = values == code
                 other &= ~there
-                yield Function("level", column, -1, level), there.astype(np.float64)
-            yield Function("level", column, -1, "other"), other.astype(np.float64)
+                yield Function("level", column, -1, level, part), there.astype(np.float64)
+            yield Function("level", column, -1, "other", part), other.astype(np.float64)
             return
         rank = np.full(len(values), np.nan)
         rank[~missing] = midranks(values[~missing], self.order)
         for kind, polynomial in zip(
             ("mean", "spread", "shape", "shape"), legendre(rank), strict=True
         ):
-            yield Function(kind, column, -1, part), polynomial
+            yield Function(kind, column, part=part), polynomial
         for kind, sign in (("low end", -1), ("high end", 1)):
-            yield Function(kind, column, -1, part), (sign * rank > 1 - 2 * END).astype(np.float64)
+            outer = sign * rank > 1 - 2 * END
+            yield Function(kind, column, part=part), outer.astype(np.float64)
         for value in self.single:
-            yield Function("value", column, -1, value), (values == value).astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            for step in STEPS:
-                off = np.abs(values / step - np.round(values / step))
-                yield Function("rounding", column, -1, step), (off < 1e-9).astype(np.float64)
+            there = values == value
+            yield Function("value", column, -1, value, part), there.astype(np.float64)
+        for step in STEPS if self.reading.related else ():
+            there = multiples(values, step)
+            yield Function("rounding", column, -1, step, part), there.astype(np.float64)
+
+
+def multiples(values: Floats, step: float) -> NDArray[np.bool_]:
+    """Which values are whole multiples of a step; none that is missing."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.abs(values / step - np.round(values / step)) < COUNT_ROUNDING)
 
 
 def midranks(values: Floats, order: Floats | None = None) -> Floats:
@@ -411,7 +422,7 @@ def _scores(readings: Sequence[Reading], margins: Sequence[Margin]) -> Scores:
         return Scores(np.zeros((n, 0), np.float32), np.zeros(0, np.intp), (), np.zeros((0, 0)))
     kept = slice(None) if len(columns) <= MOST_SCORES else slice(MOST_SCORES)
     G = np.column_stack(columns[kept])
-    G = (G - G.mean(axis=0)) / np.maximum(G.std(axis=0), 1e-9)
+    G = (G - G.mean(axis=0)) / np.maximum(G.std(axis=0), SAME_FUNCTION)
     return Scores(G.astype(np.float32), np.array(of[kept]), tuple(levels[kept]), G.T @ G / n)
 
 
@@ -438,9 +449,9 @@ def _broken(y: Floats, X: Floats) -> NDArray[np.bool_] | None:
         residual = np.abs(y - design @ coefficients)
         rows = residual <= np.quantile(residual, 0.75)
     error = float(np.quantile(residual, 0.75))
-    if error > 1e-3:  # of the mean deviation of y: no identity
+    if error > HOLDS:
         return None
-    off = residual > BREAKS * max(error, 1e-12)
+    off = residual > BREAKS * max(error, SAME_VALUE)
     return off if off.any() else None
 
 

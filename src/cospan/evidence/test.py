@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from cospan.base.tolerance import SAME_STATISTIC
+from cospan.base.tolerance import NOT_ZERO, SAME_STATISTIC
 from cospan.base.types import Floats
 
 from .functions import (
@@ -33,6 +33,8 @@ from .functions import (
     predicted,
 )
 
+#: The familywise level at which columns are named.
+LEVEL = 0.05
 #: What part of the level each family has: a column by itself, given the others, two together.
 FAMILIES = {OWN: 0.5, GIVEN: 0.25, PAIR: 0.25}
 #: And beside these what all columns say together: sums over the columns of z² of their means,
@@ -137,6 +139,7 @@ class Evidence:
     z2: Floats  # the largest z² in it
     adjusted: Floats  # its p-value, adjusted over all units
     effective: float  # number of units, as the labellings have it
+    needed: Floats  # |z| from which on its p-value would be at most 0.05
     smallest: float  # p-value there is
 
 
@@ -190,12 +193,15 @@ def _concluded(
     total = special.logsumexp(-np.maximum(best, LEAST_LOG_P), axis=0)
     p = float(np.mean(total >= total[0] - SAME_STATISTIC))
     adjusted, effective = _step_down(log_p)
+    needed = -special.ndtri_exp(
+        np.log(LEVEL / 2) - np.log(effective) - log_p[:, 0] + log_tail(z2[:, 0])
+    )
     smallest = 1 / Z.shape[1]
     if p > 1.5 * smallest:  # no column is named where the whole is not
         adjusted = np.maximum(adjusted, p)
     return Evidence(
         p, functions, Z[:, 0].astype(np.float64), family, first, second, log_p[:, 0], z2[:, 0],
-        adjusted, effective, smallest,
+        adjusted, effective, needed, smallest,
     )  # fmt: skip
 
 
@@ -266,8 +272,8 @@ def _rare_z(n: int, k: int, n_a: int) -> Floats:
         - (log_choose[2] - special.gammaln(n_a + 1.0) - special.gammaln(n - n_a + 1.0))
     )  # fmt: skip
     mass = np.exp(ways)
-    up = np.maximum(np.cumsum(mass[::-1])[::-1] - mass / 2, 1e-300)
-    down = np.maximum(np.cumsum(mass) - mass / 2, 1e-300)
+    up = np.maximum(np.cumsum(mass[::-1])[::-1] - mass / 2, NOT_ZERO)
+    down = np.maximum(np.cumsum(mass) - mass / 2, NOT_ZERO)
     return np.asarray(np.where(up < 0.5, -special.ndtri(up), special.ndtri(down)))
 
 
@@ -372,4 +378,4 @@ def _joint(
 def _standard(values: NDArray[_Real]) -> NDArray[_Real]:
     """Every row less its mean, over its standard deviation."""
     values = values - values.mean(axis=1, keepdims=True)
-    return values / np.maximum(values.std(axis=1, keepdims=True), SAME_FUNCTION)
+    return np.asarray(values / np.maximum(values.std(axis=1, keepdims=True), SAME_FUNCTION))
