@@ -5,6 +5,7 @@
 - `repeats`: rows that are repeated beyond chance
 - `blame`: as few columns as explain all of the evidence
 - `findings`: what changed, as data
+- `engine`: from rows to findings
 - `columns`, `relations`, `quality`: the tables
 - `parts`: the difference of two sets, distributed over the features
 - `size`: one number for how different two sets are, with an interval
@@ -21,7 +22,8 @@ from .columns import (
     plan_from,
     present,
 )
-from .findings import FEWEST_LABELLINGS, FEWEST_ROWS, Finding, Found, Smallest, find
+from .engine import FEWEST_LABELLINGS, FEWEST_ROWS, Found, Smallest, find
+from .findings import Finding
 from .functions import Reading, RowFunctions
 from .parts import FeatureParts, feature_parts
 from .quality import Quality, QualityNote

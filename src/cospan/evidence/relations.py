@@ -9,7 +9,8 @@ import numpy as np
 
 from cospan.base.tables import make_dataframe
 
-from .findings import Found, correlation
+from .engine import Found
+from .findings import correlation
 from .functions import PAIR
 from .test import LEVEL, SQUARE
 

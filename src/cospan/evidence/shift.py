@@ -21,7 +21,8 @@ from cospan.distribution import (
 )
 from cospan.errors import InputError
 
-from .findings import FEWEST_LABELLINGS, FEWEST_ROWS, Finding, find
+from .engine import FEWEST_LABELLINGS, FEWEST_ROWS, find
+from .findings import Finding
 from .functions import Reading
 from .size import Fold, Size, size_of
 

@@ -28,7 +28,8 @@ from .columns import (
     standardised,
     text_columns,
 )
-from .findings import FEWEST_ROWS, Finding, Found, Smallest, find
+from .engine import FEWEST_ROWS, Found, Smallest, find
+from .findings import Finding
 from .functions import Function, Reading
 from .parts import feature_parts
 from .quality import Quality, QualityNote, check_quality
