@@ -29,8 +29,8 @@ SHARE = 0.03
 #: Values of a number are watched by themselves where it has more values than these, and at least
 #: this share of the rows has one.
 FEW_VALUES, OFTEN = 10, 0.005
-#: The outer share of the rows at each end of a column.
-END = 0.01
+#: The outer shares of the rows at each end of a column.
+ENDS = (0.01, 0.05)
 #: Steps whose multiples are counted: whole numbers, tens.
 STEPS = (1.0, 10.0)
 #: Added to the correlations of scores, so that near copies of a column leave something open.
@@ -330,9 +330,9 @@ class Margin:
             ("mean", "spread", "shape", "shape"), legendre(rank), strict=True
         ):
             yield Function(kind, column, part=part), polynomial
-        for kind, sign in (("low end", -1), ("high end", 1)):
-            outer = sign * rank > 1 - 2 * END
-            yield Function(kind, column, part=part), outer.astype(np.float64)
+        for end, (kind, sign) in itertools.product(ENDS, (("low end", -1), ("high end", 1))):
+            outer = sign * rank > 1 - 2 * end
+            yield Function(kind, column, -1, end, part), outer.astype(np.float64)
         for value in self.single:
             there = values == value
             yield Function("value", column, -1, value, part), there.astype(np.float64)
