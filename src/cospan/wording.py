@@ -14,16 +14,20 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cospan.base.numbers import (
+from cospan.base.text import (
     chance,
     correlations,
+    cut_middle,
     exact_number,
+    listed,
     number,
     pair_of,
+    plural,
+    quoted,
+    set_name,
     share_text,
     shares_text,
 )
-from cospan.base.text import cut_middle, listed, plural, quoted, set_name
 from cospan.evidence import SQUARE, Finding, PairChange, QualityNote, Size, Smallest, Verdict
 
 #: Findings that a verdict has a sentence for.

@@ -28,7 +28,8 @@ CHANCE = 9.0
 CLEARLY, OUTSIDE, FEWEST = 4.0, 12.0, 5
 #: The least variance of a function there, of 1 in all rows: below, one row would make a z.
 LEAST_INSIDE = 0.0025
-#: Of a text, its length is what is said, where its z is at least this part of the largest.
+#: Of a text its length, and of a form a single value, is what is said, where its z is at least this
+#: part of the largest.
 PLAINLY = 0.7
 #: Changes of form say little; how much more of it a shift against the other columns has to be.
 VAGUE, MORE = ("shape", "low end", "high end"), 2.0
@@ -84,9 +85,17 @@ def blamed_columns(
 
 
 def _clearer(evidence: Evidence, ends: NDArray[np.intp], column: int, best: np.intp) -> np.intp:
-    """Of a column whose form changed: that it moved against the others, where that says more."""
-    kinds = [one.kind for one in evidence.functions]
-    given = np.flatnonzero((np.array(kinds) == "given") & (ends[:, 0] == column))
+    """Of a column whose form changed: its single value, or that it moved against the others.
+
+    Where a single value says nearly as much, and the others clearly more.
+    """
+    kinds = np.array([one.kind for one in evidence.functions])
+    values = np.flatnonzero((kinds == "value") & (ends[:, 0] == column))
+    if len(values):
+        single: np.intp = values[np.argmax(np.abs(evidence.z[values]))]
+        if abs(evidence.z[single]) >= PLAINLY * abs(evidence.z[best]):
+            return single
+    given = np.flatnonzero((kinds == "given") & (ends[:, 0] == column))
     if not len(given):
         return best
     strongest: np.intp = given[np.argmax(np.abs(evidence.z[given]))]
