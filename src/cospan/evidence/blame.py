@@ -77,7 +77,7 @@ def blamed_columns(
         if by_itself and function.kind in VAGUE:
             best = _clearer(evidence, ends, column, best)
             function = evidence.functions[best]
-        inside = by_itself or function.kind.endswith("inside")
+        inside = function.family == OWN or function.kind.endswith("inside")
         where = _only_where(rows, n_a, column) if inside else None
         z = float(evidence.z[best])
         blamed.append(Blamed(column, p, function, z, where, copies.get(column)))

@@ -22,8 +22,9 @@ from .functions import OWN, Function, Reading, RowFunctions, deviation, multiple
 from .test import SQUARE
 
 #: Another unit or zero: the sets' Kolmogorov-Smirnov distance is at least this, and vanishes with a
-#: factor that is at least so far from 1, or with an offset; Celsius and Fahrenheit have both.
-APART, FACTOR, FAHRENHEIT = 0.5, 1.5, (1.8, 32.0)
+#: factor beyond this, or a known one that is as sure, or with an offset of as many standard
+#: deviations; Celsius and Fahrenheit have both.
+APART, FACTOR, SURE, OFFSET, FAHRENHEIT = 0.5, 5.0, 0.01, 6.0, (1.8, 32.0)
 #: Ratios of units in use: of tens, times, lengths and weights; a factor near one of them is it.
 UNITS = [
     sign
@@ -193,14 +194,17 @@ def another_unit(x: Floats, y: Floats) -> tuple[float, float] | None:
         return None
     c, d = FAHRENHEIT
     means = float(x.mean()), float(y.mean())
-    found = [(1.0, means[1] - means[0]), (c, d), (1 / c, -d / c)]
+    found = [(c, d), (1 / c, -d / c)]
+    if abs(means[1] - means[0]) > OFFSET * max(spread):
+        found.append((1.0, means[1] - means[0]))
     ratio = means[1] / means[0] if means[0] else 0.0
-    if max(ratio, 1 / ratio if ratio > 0 else 0.0) >= FACTOR:
+    if ratio > 0:
         off = [(s / m) ** 2 / n for s, m, n in zip(spread, means, map(len, (x, y)), strict=True)]
+        error = math.sqrt(sum(off))
         known = min(UNITS, key=lambda unit: abs(math.log(unit / ratio)))
-        found.append(
-            (known if abs(math.log(known / ratio)) < 3 * math.sqrt(sum(off)) else ratio, 0.0)
-        )
+        near_it = abs(math.log(known / ratio)) < 3 * error
+        if abs(math.log(ratio)) > math.log(FACTOR) or (near_it and error < SURE):
+            found.append((known if near_it else ratio, 0.0))
     near = [(stats.ks_2samp(f * x + add, y).statistic, f, add) for f, add in found]
     distance, factor, offset = min(near)
     return (factor, offset) if distance < limit else None
