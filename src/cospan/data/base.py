@@ -46,6 +46,8 @@ class Chunk(NamedTuple):
     merged : ndarray of shape (n,), uint64, or None
         A hash of each row's levels in the columns whose rare levels share a feature: rows that
         differ in these alone are equal as numbers. None where there is no such column.
+    groups : ndarray of shape (n,) or None
+        What rows have in common that belong together, where ``groups`` was given.
     """
 
     rows: Any
@@ -53,6 +55,7 @@ class Chunk(NamedTuple):
     labels: NDArray[Any] | None = None
     times: NDArray[np.float64] | None = None
     merged: NDArray[np.uint64] | None = None
+    groups: NDArray[Any] | None = None
 
     def take(self, index: slice | NDArray[Any]) -> Chunk:
         """The rows that `index` picks, with all that lies beside them."""

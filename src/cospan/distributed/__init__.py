@@ -13,6 +13,7 @@ from cospan.distributed.cluster import on_cluster, read_lazily
 from cospan.distributed.lazy import (
     aligned,
     class_summaries,
+    folded_summary_of,
     mapped_classes,
     mapped_summary_of,
     reduced,
@@ -23,6 +24,7 @@ from cospan.distributed.lazy import (
 __all__ = [
     "aligned",
     "class_summaries",
+    "folded_summary_of",
     "mapped_classes",
     "mapped_summary_of",
     "on_cluster",

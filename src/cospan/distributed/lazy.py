@@ -18,7 +18,7 @@ from cospan.base.checks import as_rows, as_weights, feature_names_of
 from cospan.base.files import whole_file
 from cospan.errors import InputError
 from cospan.model import Alignment, JointFrame, RowMap, mapped_summary, score_table
-from cospan.summary import Summary, SummaryOptions, of_rows
+from cospan.summary import FoldBuilder, FoldedSummary, Summary, SummaryOptions, of_rows
 
 # Summaries merged by one task of the tree.
 _FAN_IN = 4
@@ -102,6 +102,23 @@ def summary_of(X: Any, sample_weight: Any, options: SummaryOptions) -> Summary:
     each = [_of_block(options, i, len(blocks), numbers) for i in range(len(blocks))]
     arguments = [(names, one) for one in each]
     return _merged_blocks(blocks, sample_weight, options.name, _block_summary, arguments)
+
+
+def folded_summary_of(X: Any, options: SummaryOptions, n_folds: int) -> FoldedSummary:
+    """The same for the folds that the rows are dealt to by their running number."""
+    import dask
+
+    blocks, names = row_blocks(X, options.name), feature_names_of(X)
+    numbers = first_rows(X, blocks)
+    each = [_of_block(options, i, len(blocks), numbers) for i in range(len(blocks))]
+    leaf = dask.delayed(_block_folds, pure=False)
+    parts = zip(blocks, each, strict=True)
+    found: FoldedSummary | None = reduced(
+        [leaf(block, names, one, n_folds) for block, one in parts], _merged
+    )
+    if found is None:
+        raise InputError(f"{options.name} has no rows; at least one sample is needed.")
+    return found
 
 
 def mapped_summary_of(X: Any, sample_weight: Any, mapping: RowMap) -> Summary:
@@ -200,6 +217,16 @@ def _block_summary(
     return replace(of_rows(block, weights, options), feature_names=names)
 
 
+def _block_folds(
+    block: Any, names: tuple[str, ...] | None, options: SummaryOptions, n_folds: int
+) -> FoldedSummary | None:
+    if len(block) == 0:
+        return None
+    builder = FoldBuilder(options, n_folds, feature_names=names)
+    builder.take(block)
+    return builder.finish()
+
+
 def _mapped_block_summary(
     block: Any, weights: np.ndarray | None, mapping: RowMap
 ) -> Summary | None:
@@ -227,8 +254,8 @@ def _block_classes(
     return found
 
 
-def _merged(parts: list[Summary | None]) -> Summary | None:
-    found: Summary | None = None
+def _merged(parts: list[Any]) -> Any:
+    found = None
     for part in parts:
         if part is not None:
             found = part if found is None else found + part

@@ -20,13 +20,14 @@ from .columns import (
     having,
     plan_from,
     present,
+    read_columns,
 )
 from .findings import FEWEST_LABELLINGS, FEWEST_ROWS, Finding, Found, find
 from .functions import Reading, RowFunctions
 from .parts import FeatureParts, feature_parts
 from .quality import Quality, QualityNote
 from .relations import PairChange, PairTable
-from .repeats import row_keys
+from .repeats import repeated_rows, row_keys
 from .shift import Separation, ShiftTest, separation, shift_test
 from .size import Fold, Size, size_of
 from .verdict import Changes, RowsToCheck, Totals, Verdict, find_changes, size_word
@@ -62,6 +63,8 @@ __all__ = [
     "having",
     "plan_from",
     "present",
+    "read_columns",
+    "repeated_rows",
     "row_keys",
     "separation",
     "shift_test",

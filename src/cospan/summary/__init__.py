@@ -14,22 +14,36 @@ Three ways to hold the scatter matrix Σ wᵢ (xᵢ - mean)(xᵢ - mean)ᵀ:
   dropped stays in the trace, and shrinkage stands in for it; refused without.
 
 `summary` is what there is to know of a set, `builder` takes rows as they come, in memory or
-in chunks, `moments` is the arithmetic, `reservoir` samples any rows that pass by, and
-`row_sample` is what it kept of a summary's, ready to merge.
+in chunks, `folds` deals them to folds, `moments` is the arithmetic, `reservoir` samples any rows
+that pass by, and `row_sample` is what it kept of a summary's, ready to merge.
 """
 
 from cospan.summary.builder import SummaryBuilder, SummaryOptions, of_chunks, of_rows
+from cospan.summary.folds import (
+    FoldBuilder,
+    FoldedSummary,
+    best_salt,
+    dealt_by_key,
+    dealt_by_number,
+    fold_count,
+)
 from cospan.summary.reservoir import Reservoir, rows_within
 from cospan.summary.row_sample import RowSample, random_rows
 from cospan.summary.summary import Summary, as_factors
 
 __all__ = [
+    "FoldBuilder",
+    "FoldedSummary",
     "Reservoir",
     "RowSample",
     "Summary",
     "SummaryBuilder",
     "SummaryOptions",
     "as_factors",
+    "best_salt",
+    "dealt_by_key",
+    "dealt_by_number",
+    "fold_count",
     "of_chunks",
     "of_rows",
     "random_rows",
