@@ -23,6 +23,7 @@ from cospan.data import Source
 from cospan.errors import InputError
 from cospan.model import (
     Again,
+    Alignment,
     Calibration,
     CurvedSets,
     JointFrame,
@@ -76,6 +77,15 @@ class FoldModel(NamedTuple):
         if self.costs is None:
             return np.ones((len(rows), len(self.calibration.offsets)))
         return np.asarray(arrays.to_numpy(self.costs.squared_costs(rows)), dtype=np.float64)
+
+    def aligned(self, rows: NDArray[Any], weighting: str) -> Alignment:
+        """The alignment of rows of two sets."""
+        if not isinstance(self.costs, JointFrame):
+            a, b = self.squared_costs(rows).T
+            return Alignment.from_costs(a, b, weighting, self.calibration)
+        geometry = replace(self.costs.geometry, calibration=self.calibration)
+        frame = replace(self.costs, geometry=geometry, typicality=None)
+        return frame.align(rows, weighting=weighting)
 
 
 def fit_sets(
@@ -227,13 +237,7 @@ def without_gain(
         costs = model.curve.costs
         costs = replace(costs, geometry=replace(costs.geometry, calibration=none))
         model = replace(model, curve=replace(model.curve, costs=costs))
-    silent = []
-    for one in folds:
-        costs = one.costs
-        if isinstance(costs, JointFrame):  # it calibrates its angles itself
-            costs = replace(costs, geometry=replace(costs.geometry, calibration=none))
-        silent.append(FoldModel(costs, none))
-    return fitted._replace(model=model), tuple(silent)
+    return fitted._replace(model=model), tuple(one._replace(calibration=none) for one in folds)
 
 
 def _beats_chance(folds: Sequence[FoldModel], read: Sequence[ReadSet]) -> bool:

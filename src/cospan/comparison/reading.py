@@ -9,7 +9,7 @@ beyond chance: what was dealt is then dealt again, by keys.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -231,8 +231,8 @@ def _rows_repeat(samples: Sequence[Chunk], plan: EncodingPlan | None) -> bool:
             first._replace(values=np.concatenate([read[j][i].values for j in others]))
             for i, first in enumerate(read[k])
         ]
-        known = [keys[j] for j in (k, *others)]
-        apart = None if any(one is None for one in known) else np.concatenate(known)
+        known = [one for j in (k, *others) if (one := keys[j]) is not None]
+        apart = np.concatenate(known) if len(known) == len(rows) else None
         if repeated_rows(read[k], rest, apart, REPEAT_LABELLINGS, SAMPLE_SEED).findings:
             return True
     return False
@@ -276,7 +276,8 @@ class MappedFolds:
         return [FoldedSummary(tuple(parts), none, nowhere) for parts in found]
 
 
-class OtherFolds(NamedTuple):
+@dataclass(frozen=True)
+class OtherFolds:
     """Summaries of mapped rows of all folds but one."""
 
     mapped: MappedFolds

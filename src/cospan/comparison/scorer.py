@@ -79,15 +79,22 @@ class Scorer(NamedTuple):
     def n_sets(self) -> int:
         return self.model.geometry.n_sets
 
-    def score(self, chunk: Chunk, dealt: NDArray[np.intp]) -> Scored:
+    def score(self, chunk: Chunk, dealt: NDArray[np.intp] | None = None) -> Scored:
         """Score rows of no set; `dealt` deals them to what folds find usual."""
+        alignment: Alignment | None = None
         if isinstance(self.model, JointFrame):
-            alignment: Alignment = self.model.align(chunk.rows, weighting=self.weighting)
-            weights = np.asarray(alignment.posterior, dtype=np.float64)
-            return self._scored(chunk, dealt, weights, alignment)
-        squared = self.model.squared_costs(chunk.rows)
-        weights = calibrated_weights(squared, self.model.geometry.calibration)
-        return self._scored(chunk, dealt, np.asarray(weights, dtype=np.float64), None)
+            alignment = self.model.align(chunk.rows, weighting=self.weighting)
+            weights, squared = alignment.posterior, _squared(alignment)
+        else:
+            squared = arrays.to_numpy(self.model.squared_costs(chunk.rows))
+            weights = calibrated_weights(squared, self.model.geometry.calibration)
+        scored = self._scored(chunk, dealt, np.asarray(weights, dtype=np.float64), alignment)
+        known = self.model.typicality
+        if dealt is not None or known is None or self.weighting == "frame":
+            return scored
+        squared = squared.astype(np.float64)
+        usual = np.asarray(known.p_values(squared))
+        return scored._replace(typicality=usual, strange=known.strange(squared))
 
     def score_own(self, part: OwnRows) -> Scored:
         """Score a set's own rows, each by the model of the folds that it is not in."""
@@ -98,18 +105,12 @@ class Scorer(NamedTuple):
         places = [np.flatnonzero(part.dealt == fold) for fold in range(len(self.folds))]
         for model, place in zip(self.folds, places, strict=True):
             rows = np.asarray(chunk.rows)[place]
-            if isinstance(model.costs, JointFrame):
-                found: Alignment = model.costs.align(rows, weighting=self.weighting)
-                squared[place] = np.stack([found.cost_a, found.cost_b], axis=1) ** 2
+            if isinstance(self.model, JointFrame):
+                found = model.aligned(rows, self.weighting)
+                aligned.append(found)
+                squared[place], weights[place] = _squared(found), found.posterior
             else:
                 squared[place] = model.squared_costs(rows)
-                if isinstance(self.model, JointFrame):
-                    costs = squared[place, 0], squared[place, 1]
-                    found = Alignment.from_costs(*costs, self.weighting, model.calibration)
-            if isinstance(self.model, JointFrame):
-                aligned.append(found)
-                weights[place] = found.posterior
-            else:
                 weights[place] = calibrated_weights(squared[place], model.calibration)
         alignment = None
         if aligned:
@@ -126,15 +127,20 @@ class Scorer(NamedTuple):
     def _scored(
         self,
         chunk: Chunk,
-        dealt: NDArray[np.intp],
+        dealt: NDArray[np.intp] | None,
         weights: Floats,
         alignment: Alignment | None,
     ) -> Scored:
         typicality, strange = np.full_like(weights, np.nan), np.full(len(weights), np.nan)
-        if self.usual is not None:
+        if self.usual is not None and dealt is not None:
             costs = self.usual.squared_costs(arrays.to_numpy(chunk.rows), dealt)
             typicality, strange = self.usual.p_values(costs), self.usual.strange(costs)
         return Scored(weights, typicality, alignment, chunk.ids, chunk.labels, strange)
+
+
+def _squared(alignment: Alignment) -> Floats:
+    costs = [arrays.to_numpy(cost) for cost in (alignment.cost_a, alignment.cost_b)]
+    return np.stack(costs, axis=1) ** 2
 
 
 class LikeNeither(NamedTuple):

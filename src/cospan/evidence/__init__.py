@@ -27,7 +27,7 @@ from .functions import Reading, RowFunctions
 from .parts import FeatureParts, feature_parts
 from .quality import Quality, QualityNote
 from .relations import PairChange, PairTable
-from .repeats import repeated_rows, row_keys
+from .repeats import repeated_rows
 from .shift import Separation, ShiftTest, separation, shift_test
 from .size import Fold, Size, size_of
 from .verdict import Changes, RowsToCheck, Totals, Verdict, find_changes, size_word
@@ -65,7 +65,6 @@ __all__ = [
     "present",
     "read_columns",
     "repeated_rows",
-    "row_keys",
     "separation",
     "shift_test",
     "size_of",

@@ -216,7 +216,7 @@ class SetRows(NamedTuple):
 
     rows: Floats
     dealt: NDArray[np.intp]
-    count: Floats
+    weights: Floats
 
 
 class UsualRows(NamedTuple):
@@ -248,13 +248,13 @@ class UsualRows(NamedTuple):
             for fold in range(n_folds):
                 others = one.dealt != fold
                 others = others if others.any() else ~others
-                without.append(_Ellipsoid.of(values[others], one.count[others]))
+                without.append(_Ellipsoid.of(values[others], one.weights[others]))
             scores.append(of_set)
             folds.append(tuple(without))
             costs.append(_out_of_fold(without, values, one.dealt))
         own = np.repeat(np.arange(len(sets)), [len(one.rows) for one in sets])
         squared = np.repeat(np.concatenate(costs)[:, None], len(sets), axis=1)
-        ranks = Typicality.of(squared, own, np.concatenate([one.count for one in sets]))
+        ranks = Typicality.of(squared, own, np.concatenate([one.weights for one in sets]))
         assert ranks is not None  # all costs are finite
         return cls(tuple(scores), tuple(folds), ranks)
 

@@ -70,10 +70,11 @@ def best_salt(keys: Sequence[Keys], n_folds: int) -> int | None:
 
     def largest(salt: int) -> float:
         """The largest share of a set in one fold."""
-        return max(
-            float(np.bincount(dealt_by_key(own, n_folds, salt), rows).max()) / rows.sum()
+        shares = (
+            np.bincount(dealt_by_key(own, n_folds, salt), rows).max() / rows.sum()
             for own, rows in counted
         )
+        return float(max(shares))
 
     salt = min(range(_DEALS), key=largest)
     return salt if largest(salt) < 1 else None
@@ -143,6 +144,7 @@ class FoldBuilder:
         self._options, self._feature_names = options, feature_names
         self._builders = [SummaryBuilder(bare, small=small) for _ in range(n_folds)]
         self._kept: Reservoir[WeightedRows] | None = None
+        self._n_features = 0
         self.count = 0
 
     def take(self, chunk: Any) -> None:
