@@ -38,7 +38,7 @@ from cospan.base.types import Floats
 #: linearly in robust deviations, a normal distribution's quartiles being this far apart.
 LEVELS = np.linspace(0.01, 0.99, 99)
 QUARTILES_APART = 1.35
-FARTHEST = 20.0  # deviations: farther away, rows are strange enough
+FARTHEST = 15.0  # deviations: one column alone must not outweigh all columns at half of it
 FINEST = 1e-9  # of a column's values: what is nearer is rounding
 
 
@@ -141,12 +141,17 @@ class Typicality:
 
 
 class NormalScores(NamedTuple):
-    """Columns of one set as normal scores, continued linearly outside the range of most rows."""
+    """Columns of one set as normal scores; outside the range of most rows linear.
+
+    There a score is the distance from the median in robust deviations, or the score at the end of
+    the range and the distance from that, where tails are light: whatever is farther.
+    """
 
     knots: tuple[tuple[Floats, Floats], ...]  # of each column: values, rising, and their scores
+    middle: Floats  # (d,): medians
     low: Floats  # (d,): the ends of the range
     high: Floats
-    unit: Floats  # (d,): what one deviation is beyond them
+    unit: Floats  # (d,): one deviation
 
     @classmethod
     def learn(cls, rows: Floats) -> NormalScores:
@@ -158,33 +163,40 @@ class NormalScores(NamedTuple):
             different, place = np.unique(column, return_inverse=True)
             knots.append((different, np.bincount(place, scores) / np.bincount(place)))
         low, high = values[0], values[-1]
-        first, third = np.quantile(rows, (0.25, 0.75), axis=0)
+        first, middle, third = np.quantile(rows, (0.25, 0.5, 0.75), axis=0)
         unit = (third - first) / QUARTILES_APART
         unit = np.where(unit > 0, unit, (high - low) / (scores[-1] - scores[0]))
         unit = np.where(unit > 0, unit, rows.std(axis=0))
         finest = FINEST * np.abs(rows).max(axis=0) + np.finfo(float).tiny
-        return cls(tuple(knots), low, high, np.maximum(unit, finest))
+        return cls(tuple(knots), middle, low, high, np.maximum(unit, finest))
 
     def __call__(self, rows: Floats) -> Floats:
         found = np.empty(rows.shape)
         for j, (values, scores) in enumerate(self.knots):
             found[:, j] = np.interp(rows[:, j], values, scores)
         with np.errstate(over="ignore"):
-            beyond = np.minimum(rows - self.low, 0.0) + np.maximum(rows - self.high, 0.0)
-            return np.clip(found + beyond / self.unit, -FARTHEST, FARTHEST)
+            away = (rows - self.middle) / self.unit
+            above, below = (rows - self.high) / self.unit, (rows - self.low) / self.unit
+        found = np.where(above > 0, np.maximum(found + above, away), found)
+        found = np.where(below < 0, np.minimum(found + below, away), found)
+        return np.clip(found, -FARTHEST, FARTHEST)
 
 
 class _Ellipsoid(NamedTuple):
-    """How far scores are from a set's: ‖x A‖² - ‖x B‖² with x the scores less their mean."""
+    """How far rows are from a set's: ‖x A‖² - ‖x B‖² with x their scores less the mean."""
 
+    scores: NormalScores
     mean: Floats
     across: Floats  # (d,) or (d, d)
     less: Floats | None = None  # (d, n): in place of a d × d matrix where rows are few
 
     @classmethod
-    def of(cls, scores: Floats, weights: Floats) -> _Ellipsoid:
-        """Of scores (n, d): correlations are shrunk by as much as d is of d + n."""
-        total, d = float(weights.sum()), scores.shape[1]
+    def of(cls, rows: Floats, weights: Floats) -> _Ellipsoid:
+        """Of rows (n, d): correlations are shrunk by as much as d is of d + n."""
+        of_set = NormalScores.learn(rows)
+        end = special.ndtri(LEVELS[-1])
+        scores = np.clip(of_set(rows), -end, end)  # far-out rows are to be far from these
+        total, d = float(weights.sum()), rows.shape[1]
         alpha = d / (d + total)
         mean = weights @ scores / total
         x = (scores - mean) * np.sqrt(weights / total)[:, None]
@@ -197,12 +209,12 @@ class _Ellipsoid(NamedTuple):
         root = linalg.cholesky(matrix, lower=True, overwrite_a=True)
         if not few:
             across = linalg.solve_triangular(root, np.diag(1 / spread), lower=True)
-            return cls(mean, np.ascontiguousarray(across.T))
+            return cls(of_set, mean, np.ascontiguousarray(across.T))
         less = linalg.solve_triangular(root, x / spread, lower=True)
-        return cls(mean, 1 / (spread * np.sqrt(alpha)), less.T / np.sqrt(alpha))
+        return cls(of_set, mean, 1 / (spread * np.sqrt(alpha)), less.T / np.sqrt(alpha))
 
-    def squared(self, scores: Floats) -> Floats:
-        x = scores - self.mean
+    def squared(self, rows: Floats) -> Floats:
+        x = self.scores(rows) - self.mean
         y = x @ self.across if self.across.ndim == 2 else x * self.across
         found = np.einsum("ij,ij->i", y, y)
         if self.less is not None:
@@ -233,36 +245,31 @@ class UsualRows(NamedTuple):
            [0. , 0. ]])
     """
 
-    scores: tuple[NormalScores, ...]
     folds: tuple[tuple[_Ellipsoid, ...], ...]  # of each set, without each fold
     ranks: Typicality
 
     @classmethod
     def learn(cls, sets: Sequence[SetRows], n_folds: int) -> UsualRows:
         """From rows of every set and their folds."""
-        scores, folds, costs = [], [], []
+        folds, costs = [], []
         for one in sets:
-            of_set = NormalScores.learn(one.rows)
-            values = of_set(one.rows)
             without = []
             for fold in range(n_folds):
                 others = one.dealt != fold
                 others = others if others.any() else ~others
-                without.append(_Ellipsoid.of(values[others], one.weights[others]))
-            scores.append(of_set)
+                without.append(_Ellipsoid.of(one.rows[others], one.weights[others]))
             folds.append(tuple(without))
-            costs.append(_out_of_fold(without, values, one.dealt))
+            costs.append(_out_of_fold(without, one.rows, one.dealt))
         own = np.repeat(np.arange(len(sets)), [len(one.rows) for one in sets])
         squared = np.repeat(np.concatenate(costs)[:, None], len(sets), axis=1)
         ranks = Typicality.of(squared, own, np.concatenate([one.weights for one in sets]))
         assert ranks is not None  # all costs are finite
-        return cls(tuple(scores), tuple(folds), ranks)
+        return cls(tuple(folds), ranks)
 
     def squared_costs(self, rows: Floats, dealt: NDArray[np.intp]) -> Floats:
         """(n, K): what rows cost each set, without the fold that each is in."""
         rows = np.asarray(rows, dtype=np.float64)
-        pairs = zip(self.scores, self.folds, strict=True)
-        return np.stack([_out_of_fold(own, of(rows), dealt) for of, own in pairs], axis=1)
+        return np.stack([_out_of_fold(own, rows, dealt) for own in self.folds], axis=1)
 
     def p_values(self, squared: Floats) -> Floats:
         """(n, K): how usual rows of these squared costs are for each set."""
@@ -273,11 +280,11 @@ class UsualRows(NamedTuple):
         return self.ranks.strange(squared)
 
 
-def _out_of_fold(folds: Sequence[_Ellipsoid], scores: Floats, dealt: NDArray[np.intp]) -> Floats:
-    found = np.empty(len(scores))
+def _out_of_fold(folds: Sequence[_Ellipsoid], rows: Floats, dealt: NDArray[np.intp]) -> Floats:
+    found = np.empty(len(rows))
     for fold in np.unique(dealt).tolist():
         place = np.flatnonzero(dealt == fold)
-        found[place] = folds[fold].squared(scores[place])
+        found[place] = folds[fold].squared(rows[place])
     return found
 
 
