@@ -29,10 +29,9 @@ from numpy.typing import NDArray
 from scipy import linalg, special
 
 from cospan.base import arrays
-from cospan.base.arrays import Array
 from cospan.base.tails import tail_p_values
 from cospan.base.tolerance import SAME_COST
-from cospan.base.types import Floats
+from cospan.base.types import Array, Floats
 
 #: Columns enter as normal scores within this range of a set's rows, at so many levels; beyond it
 #: linearly in robust deviations, a normal distribution's quartiles being this far apart.
