@@ -75,7 +75,7 @@ def test_the_command_tells_it_too_and_ends_well(tmp_path, capsys, monkeypatch):
     with pytest.raises(SystemExit) as ended:
         main()
     assert not ended.value.code
-    assert "price is in a.csv only." in capsys.readouterr().out
+    assert "price is in a only." in capsys.readouterr().out
 
 
 def test_several_sets_say_which_have_a_column():
@@ -134,14 +134,23 @@ def test_one_absurd_cell_counts_as_missing_and_is_told(absurd, tmp_path):
     other = B.copy()
     other.loc[3, "price"] = absurd
     other.to_csv(tmp_path / "b.csv", index=False)
+    other.rename(columns={"x": "y"}).to_csv(tmp_path / "renamed.csv", index=False)
     for sets in ((A, other), (A, tmp_path / "b.csv")):
-        with pytest.warns(CospanWarning, match="count as missing: 1 in 'price'"):
-            found = compare(*sets, n_permutations=19)
-        assert found.changes is not None
+        found = compare(*sets, n_permutations=19)
+        first = found.findings[0]
+        assert (first.kind, first.column) == ("absurd", "price")
+        assert "price is infinite, beyond 1e100 or too small" in found.verdict.sentences[0]
+    found = compare(A, tmp_path / "renamed.csv", n_permutations=19)
+    assert [one.kind for one in found.findings[:2]] == ["renamed", "absurd"]
     rows = np.array(A[["x", "price"]])
     rows[5, 1] = absurd
-    with pytest.warns(CospanWarning, match="count as missing: 1 in '1'"):
-        compare(rows, np.array(B[["x", "price"]]), n_permutations=19)
+    found = compare(rows, np.array(B[["x", "price"]]), n_permutations=19)
+    assert (found.findings[0].kind, found.findings[0].column) == ("absurd", "1")
+
+
+def test_a_retyped_column_is_said_once():
+    found = compare(A, B.assign(price=["high" if p > 0 else "low" for p in B["price"]]), seed=0)
+    assert sum("price" in line for line in found.verdict.sentences) == 1
 
 
 def test_columns_of_nothing_but_odd_values_end_no_run(tmp_path):
