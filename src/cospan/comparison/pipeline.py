@@ -92,6 +92,8 @@ def compare_sets(
         shown = [] if done.shape else shown_rows(done.read, done.settings.seed)
     differs = pair is None or pair.changes.verdict.differs
     given = {name: value for name, value in asked.options.items() if value is not None}
+    if not isinstance(given.get("groups", ""), str):
+        given["groups"] = "given"
     warn((*done.fitted.model.notes, *audited.notes))
     return Result(
         names=names,

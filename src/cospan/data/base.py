@@ -97,6 +97,7 @@ class Options:
 
     label: Any = None
     label_value: Any = None
+    groups: Any = None
     columns: tuple[str | int, ...] | None = None
     id_column: str | None = None
     chunk_rows: int | None = None
@@ -143,6 +144,20 @@ class Options:
             return self.chunk_rows
         fitting = CHUNK_BYTES // max(1, n_features * dtype.itemsize)
         return int(min(max(fitting, 1), MAX_CHUNK_ROWS))
+
+
+def group_array(groups: Any, n_rows: int | None, name: str) -> NDArray[Any] | None:
+    """What rows have in common, beside them; None where no array was given."""
+    if groups is None or isinstance(groups, str):
+        return None
+    found = np.asarray(groups)
+    if found.ndim != 1 or (n_rows is not None and len(found) != n_rows):
+        rows = "its rows" if n_rows is None else f"{n_rows:,} rows"
+        raise InputError(
+            f"{name}: groups= has the shape {found.shape} for {rows}; give one entry for each row, "
+            "or the name of a column."
+        )
+    return found
 
 
 def float_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
