@@ -19,7 +19,8 @@ from cospan import (
 )
 from cospan.data import Source, open_source
 from cospan.errors import CospanWarning, InputError
-from cospan.model import Calibration, angles_of, calibrated_weights
+from cospan.model import Calibration, SetCosts, angles_of, calibrated_weights
+from cospan.summary import dealt_by_number
 
 HOSTILE = "<script>alert('x')</script>\x1b[31m\n| $a$"
 
@@ -54,9 +55,8 @@ def test_two_sets_have_the_posterior_of_their_pair(span, weighting, shrinkage):
     many = compare_many([A, B], Z, span=span, weighting=weighting, shrinkage=shrinkage)
     frame = JointFrame.fit(A, B, span=span, shrinkage=shrinkage)
     assert many.shrinkage == frame.shrinkage
-    pair = frame.leave_one_out(A, B, weighting=weighting)
-    z = frame.align(Z, weighting=weighting)
-    expected = np.vstack([part.posterior for part in (pair.a, pair.b, z)])
+    pair = compare(A, B, Z, span=span, weighting=weighting, shrinkage=shrinkage, n_permutations=19)
+    expected = np.vstack([group.alignment.posterior for group in pair.groups])
     assert_allclose(many.weights, expected, atol=1e-12)
 
 
@@ -164,19 +164,17 @@ def calibrated_by_hand(log_ratio, n_a):
     return groups, 2 * np.arccos(mean)
 
 
-def test_own_rows_are_left_out_of_their_set(four, found):
-    """Refitted without the row, its target T held, and calibrated as the whole is."""
-    g = found.costs.geometry
-    row = four["q"][7]
-    squared = []
-    lam = np.mean([Y.var(axis=0) for Y in four.values()])
-    for name, X in four.items():
-        kept = np.delete(X, 7, axis=0) if name == "q" else X
-        S = (1 - g.shrinkage) * np.cov(kept.T, bias=True) + g.shrinkage * lam * np.eye(6)
-        away = row - kept.mean(axis=0)
-        squared.append(g.dof + away @ np.linalg.solve(S, away))
-    expected = calibrated_weights(np.array([squared]), g.calibration)[0]
-    assert_allclose(found.weights[60 + 7], expected, atol=1e-12)
+def test_own_rows_are_scored_by_costs_of_the_other_folds(four):
+    settled = {"units": "common", "shrinkage": 0.2, "pooling": 0.0, "dof": 2.0, "curve": None}
+    found = compare_many(four, **settled)
+    fold = dealt_by_number(np.arange(60), 5)[7]
+    summaries = [
+        Summary.of(X[dealt_by_number(np.arange(len(X)), 5) != fold]) for X in four.values()
+    ]
+    costs = SetCosts.from_summaries(summaries, **settled)
+    place = list(four).index("q")
+    start = sum(len(X) for X in list(four.values())[:place])
+    assert_allclose(found.weights[start + 7], costs.weights(four["q"][7:8])[0], atol=1e-12)
 
 
 # ---- names and order ---------------------------------------------------------------------------
