@@ -176,8 +176,8 @@ class NormalScores(NamedTuple):
         with np.errstate(over="ignore"):
             away = (rows - self.middle) / self.unit
             above, below = (rows - self.high) / self.unit, (rows - self.low) / self.unit
-        found = np.where(above > 0, np.maximum(found + above, away), found)
-        found = np.where(below < 0, np.minimum(found + below, away), found)
+            found = np.where(above > 0, np.maximum(found + above, away), found)
+            found = np.where(below < 0, np.minimum(found + below, away), found)
         return np.clip(found, -FARTHEST, FARTHEST)
 
 
