@@ -239,9 +239,9 @@ class UsualRows(NamedTuple):
     >>> usual = UsualRows.learn(sets, n_folds=5)
     >>> rows = np.array([[0.0, 0, 0], [4, 4, 4], [9, -9, 9]])
     >>> usual.p_values(usual.squared_costs(rows, dealt[:3])).round(1)
-    array([[1. , 0. ],
-           [0. , 1. ],
-           [0. , 0. ]])
+    array([[1., 0.],
+           [0., 1.],
+           [0., 0.]])
     """
 
     folds: tuple[tuple[_Ellipsoid, ...], ...]  # of each set, without each fold
