@@ -1,5 +1,6 @@
 """Columns are matched by name first: what changed in the schema is told, and the rest compared."""
 
+import gzip
 import json
 
 import numpy as np
@@ -184,5 +185,31 @@ def test_packed_text_is_the_same_table(ending, tmp_path):
 )
 def test_faults_of_text_are_said_by_line_and_column(text, match, tmp_path):
     (tmp_path / "x.csv").write_bytes(text)
-    with pytest.raises(cospan.errors.SourceError, match=match):
-        encode([open_source(tmp_path / "x.csv")])[0].read()
+    (tmp_path / "x.csv.gz").write_bytes(gzip.compress(text))
+    for name in ("x.csv", "x.csv.gz"):
+        with pytest.raises(cospan.errors.SourceError, match=match):
+            encode([open_source(tmp_path / name)])[0].read()
+
+
+def test_compressed_arrays_larger_than_memory_are_refused(tmp_path, monkeypatch):
+    np.savez_compressed(tmp_path / "x.npz", x=np.zeros((1000, 10)))
+    monkeypatch.setattr("os.sysconf", lambda name: 16)
+    with pytest.raises(cospan.errors.SourceError, match="unpacked it takes 80,128 bytes"):
+        open_source(tmp_path / "x.npz")
+
+
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        (("july.csv", "june.csv"), ("july", "june")),
+        (("x/a.csv", "y/a.csv"), ("a.csv (A)", "a.csv (B)")),
+        (("a.csv", "a.parquet"), ("a.csv", "a.parquet")),
+    ],
+)
+def test_sets_are_called_after_their_files(files, names, tmp_path):
+    for file, table in zip(files, (A, B), strict=True):
+        path = tmp_path / file
+        path.parent.mkdir(exist_ok=True)
+        table.to_csv(path, index=False) if path.suffix == ".csv" else table.to_parquet(path)
+    found = compare(*(tmp_path / file for file in files), n_permutations=19)
+    assert tuple(found.names) == names

@@ -198,6 +198,7 @@ def study_pair(
         keys=both_keys(*(one.sample.merged for one in read)),
         groups=_groups(read),
         totals=_totals(read),
+        watched=(read[0].sample.watched, read[1].sample.watched),
         permutations=done.settings.n_permutations,
         seed=done.settings.seed,
     )

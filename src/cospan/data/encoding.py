@@ -360,7 +360,9 @@ class EncodedReader(Reader):
         self.absurd = {} if self._profiles else dict(encoder.absurd)  # else it is known already
 
     def _plain_numbers(self) -> list[str]:
-        """Columns that were learned as plain numbers, whatever type they have."""
+        """Columns of which every row was learned as a plain number, whatever type they have."""
+        if self._table.options.label is not None:  # rows of other classes were not learned
+            return []
         numbers = [c for c in self._plan.used if c.kind == "number" and not (c.reading or c.of)]
         found = self._profiles
         return [

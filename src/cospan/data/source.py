@@ -6,7 +6,7 @@ block, so that memory stays bounded whatever the size of the input.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -114,7 +114,7 @@ class Source:
         size = self._options.rows_per_chunk(self.n_features, self.dtype)
         cleaning = _Cleaning(self._reader, self._options, size, self.name)
         seen = 0
-        for chunk in even(cleaning.chunks(), size):
+        for chunk in even(cleaning.chunks(), size, joined):
             seen += len(chunk.rows)
             yield chunk._replace(rows=np.ascontiguousarray(chunk.rows))
         self.n_rows = seen
@@ -311,22 +311,28 @@ def _unlabelled(labels: NDArray[Any]) -> NDArray[np.bool_]:
     return np.zeros(len(labels), bool)
 
 
-def even(chunks: Iterable[Chunk], size: int) -> Iterator[Chunk]:
-    """The same rows in chunks of `size`, the last one shorter."""
-    pieces: list[Chunk] = []
-    filled = 0
-    for chunk in chunks:
+def even(
+    blocks: Iterable[Any],
+    size: int,
+    join: Callable[[list[Any]], Any],
+    share: Callable[[Any], float] = lambda block: 0.0,
+) -> Iterator[Any]:
+    """The same rows in blocks of `size`, the last one shorter; fewer where a block's share is 1."""
+    waiting: list[Any] = []
+    rows, held = 0, 0.0
+    for block in blocks:
         start = 0
-        while start < len(chunk.ids):
-            piece = chunk.take(slice(start, start + size - filled))
+        while start < len(block.ids):
+            piece = block.take(slice(start, start + size - rows))
             start += len(piece.ids)
-            filled += len(piece.ids)
-            pieces.append(piece)
-            if filled == size:
-                yield joined(pieces)
-                pieces, filled = [], 0
-    if pieces:
-        yield joined(pieces)
+            rows += len(piece.ids)
+            held += share(piece)
+            waiting.append(piece)
+            if rows == size or held > 1:
+                yield join(waiting)
+                waiting, rows, held = [], 0, 0.0
+    if waiting:
+        yield join(waiting)
 
 
 def joined(chunks: list[Chunk]) -> Chunk:

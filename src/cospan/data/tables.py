@@ -19,7 +19,7 @@ from cospan.errors import InputError, SourceError
 
 from .base import Chunk, Options, Reader, group_array, listing, require
 from .images import Decoder, is_image
-from .source import Source, classes_in, taken
+from .source import Source, classes_in, even, taken
 from .streams import PROBE_ROWS, TableStream
 from .values import common_float, family, list_rows, list_shape, values_of
 
@@ -125,7 +125,13 @@ class Table:
     ) -> Iterator[RawBlock]:
         """These columns of the rows asked for, with identifiers and labels, in blocks of `size`."""
         raw = self._raw(columns, size, numbers=numbers)
-        return _even(taken(raw, self.options, self.name, notes), size)
+        room = max(JOINED_BYTES, 8 * size * len(columns))  # where texts are long, blocks are short
+        return even(
+            taken(raw, self.options, self.name, notes),
+            size,
+            _joined,
+            lambda x: x.rows.nbytes / room,
+        )
 
     def _raw(
         self,
@@ -284,28 +290,6 @@ def _as_written(values: NDArray[Any], kind: type) -> NDArray[Any]:
         return values
     found = [None if value is None else kind(value) for value in values.tolist()]
     return np.array(found, dtype=object if None in found else None)
-
-
-def _even(blocks: Iterator[RawBlock], size: int) -> Iterator[RawBlock]:
-    """Blocks of `size` rows: joining columns is cheaper than joining the rows made of them.
-
-    Where texts are long, blocks have fewer rows.
-    """
-    waiting: list[RawBlock] = []
-    n = held = 0
-    for block in blocks:
-        start = 0
-        while start < len(block.ids):
-            piece = block.take(slice(start, start + size - n))
-            start += len(piece.ids)
-            n += len(piece.ids)
-            held += piece.rows.get_total_buffer_size() * len(piece.ids) // len(block.ids)
-            waiting.append(piece)
-            if n == size or held > max(JOINED_BYTES, 8 * size * len(block.rows.schema)):
-                yield _joined(waiting)
-                waiting, n, held = [], 0, 0
-    if waiting:
-        yield _joined(waiting)
 
 
 def _joined(blocks: list[RawBlock]) -> RawBlock:

@@ -11,7 +11,7 @@ import io
 import lzma
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -266,21 +266,27 @@ def _layout(file: Path) -> tuple[str, bool, list[str]]:
             f"{MOST_COLUMNS:,} are read from text; see whether rows and columns are exchanged, or "
             "save it as an array (.npy) or as Parquet."
         )
-    text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-    try:
-        rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-        fields = next(row for row in rows if row)
-    except csv.Error:
+    fields = _first_row(head, line, delimiter)
+    if not fields:
         raise SourceError(
             f"{file}: its first line has a field of more than {csv.field_size_limit():,} letters, "
             "which is not the name of a column; see whether it is a table."
-        ) from None
+        )
     counting = [str(i) for i in range(len(fields))]
     counted = len(fields) > 1 and fields in (counting, ["", *counting[:-1]])
     header = counted or not all(is_number(field) for field in fields)
     if header and len(lines) < 2:
         raise SourceError(f"{file}: has no rows below its header.")
     return delimiter, header, fields if header else [f"f{i}" for i in range(len(fields))]
+
+
+def _first_row(head: bytes, line: str, delimiter: str) -> list[str]:
+    """The fields of the first row, or of the first line where a quotation mark stays open."""
+    text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    for lines in (io.StringIO(text, newline=""), [line]):
+        with suppress(csv.Error):
+            return next(row for row in csv.reader(lines, delimiter=delimiter) if row)
+    return []
 
 
 def _filled(text: bytes) -> list[bytes]:

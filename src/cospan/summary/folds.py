@@ -22,8 +22,7 @@ from cospan.base.checks import as_rows_with_eps
 from cospan.base.keys import Keys, mixed
 from cospan.base.types import Floats
 from cospan.summary.builder import SAMPLE_BYTES, SummaryBuilder, SummaryOptions
-from cospan.summary.reservoir import Reservoir, rows_within
-from cospan.summary.row_sample import RowSample, WeightedRows
+from cospan.summary.sample import Reservoir, RowSample, WeightedRows, rows_within
 from cospan.summary.summary import Summary
 
 FOLDS = 5
