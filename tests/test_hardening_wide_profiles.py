@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from cospan.monitoring.moments import without_rows
 
 from cospan import Profile, monitor
 from cospan.errors import InputError, ModelFileError
 from cospan.model_file.container import packed
 from cospan.model_file.reader import Parts
 from cospan.monitoring.files import FORMAT_VERSION, PROFILE, load_profile, profile_parts
-from cospan.monitoring.moments import without_rows
 from cospan.summary import Summary
 
 

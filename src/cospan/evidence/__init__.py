@@ -22,7 +22,7 @@ from .columns import (
     present,
 )
 from .findings import FEWEST_LABELLINGS, FEWEST_ROWS, Finding, Found, find
-from .functions import Reading, RowFunctions
+from .functions import Reading, RowFunctions, legendre, midranks
 from .parts import FeatureParts, feature_parts
 from .quality import Quality, QualityNote
 from .relations import PairChange, PairTable
@@ -60,6 +60,8 @@ __all__ = [
     "find",
     "find_changes",
     "having",
+    "legendre",
+    "midranks",
     "plan_from",
     "present",
     "row_keys",
