@@ -583,3 +583,23 @@ def test_learners_of_parts_are_those_of_the_whole():
         if one.text is not None:
             assert one.text.levels.counts == other.text.levels.counts
             assert set(one.text.readings) == set(other.text.readings)
+
+
+def test_how_identifiers_and_free_text_are_written_is_watched_beside_the_rows():
+    rng = np.random.default_rng(0)
+    refs = [f"AB-{n:06d}" for n in rng.permutation(10**6)[:60]]
+    texts = [f"Ünder {a} no {b} times!" for a, b in rng.integers(0, 99, (60, 2))]
+    frame = pd.DataFrame({"x": rng.normal(size=60), "ref": refs, "said": texts})
+    frame.loc[3, "ref"] = None
+    source = encode([open_source(frame)])[0]
+    parts = ("length", "digits", "letters", "capitals", "blanks", "other characters")
+    assert source.plan.watched == tuple((c, part) for c in ("ref", "said") for part in parts)
+    assert source.plan.feature_names == ("x",)
+    watched = source.read().watched
+    assert np.isnan(watched[3, :6]).all()
+    assert watched[0, :6].tolist() == [9, 6, 2, 2, 0, 1]
+    text = texts[0]
+    assert watched[0, 6:].tolist() == [
+        len(text), sum(map(str.isdigit, text)), sum(map(str.isalpha, text)), 1, 4, 1
+    ]  # fmt: skip
+    assert EncodingPlan.from_dict(source.plan.to_dict()).watched == source.plan.watched

@@ -46,6 +46,9 @@ class Chunk(NamedTuple):
     merged : ndarray of shape (n,), uint64, or None
         A hash of each row's levels in the columns whose rare levels share a feature: rows that
         differ in these alone are equal as numbers. None where there is no such column.
+    watched : ndarray of shape (n, k) or None
+        How the texts of identifiers and free text, which make no feature, are written: what the
+        plan's `watched` names; NaN where a text is missing. None where there is no such column.
     """
 
     rows: Any
@@ -53,6 +56,7 @@ class Chunk(NamedTuple):
     labels: NDArray[Any] | None = None
     times: NDArray[np.float64] | None = None
     merged: NDArray[np.uint64] | None = None
+    watched: NDArray[np.float64] | None = None
 
     def take(self, index: slice | NDArray[Any]) -> Chunk:
         """The rows that `index` picks, with all that lies beside them."""

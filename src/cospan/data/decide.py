@@ -173,7 +173,7 @@ def _from_text(name: str, parts: Parts, found: set[str]) -> ColumnPlan | None:
     if others and others != {kind} and not (kind == "number" and others <= {"number", "boolean"}):
         return None
     if reading == AMBIGUOUS:
-        return _left(name, _ambiguity(texts))
+        return _unplaced(name, _ambiguity(texts))
     if reading and not others and kind == "number" and _text_identifier(name, texts):
         return _left(name, ROW_NUMBERS)
     if reading:
@@ -181,14 +181,14 @@ def _from_text(name: str, parts: Parts, found: set[str]) -> ColumnPlan | None:
     rows, distinct = sum(t.count for t in texts), sum(t.n_distinct for t in texts)
     if distinct > FEW * len(texts):
         if distinct >= HALF * rows and sum(t.words for t in texts) >= FREE_TEXT_WORDS * rows:
-            return _left(name, "free text")
+            return _unplaced(name, "free text")
         if distinct >= NEARLY_ALL * rows:
             exact = all(text.levels.exact for text in texts)
             said = f"{distinct / rows:.0%} of the values differ" if exact else (
                 f"nearly all of the {rows:,} values differ"
             )  # fmt: skip
             said = said if distinct < rows or not exact else "no value repeats"
-            return _left(name, f"identifiers: {said}")
+            return _unplaced(name, f"identifiers: {said}")
     return _category(name, parts)
 
 
@@ -303,6 +303,11 @@ def _pair(texts: Sequence[TextLearner]) -> tuple[str, str] | None:
 
 def _left(name: str, reason: str) -> ColumnPlan:
     return ColumnPlan(name, "left out", reason)
+
+
+def _unplaced(name: str, reason: str) -> ColumnPlan:
+    """Text that makes no feature; how it is written is watched."""
+    return ColumnPlan(name, "left out", reason, watched=True)
 
 
 def _ambiguity(texts: Sequence[TextLearner]) -> str:

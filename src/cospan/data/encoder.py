@@ -23,6 +23,7 @@ from .profiles import SetProfile
 from .readings import PLAIN, above, coded, parsed, plain_values, truths
 from .sketches import text_hashes
 from .values import absurd, all_usual, family, hours_of, list_rows, numbers
+from .watched import text_parts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,7 +74,9 @@ class Encoder:
 
     def wanted(self, there: Sequence[str]) -> list[str]:
         """The columns to read, of those that a table has."""
-        names = dict.fromkeys([*self.plan.inputs, *(column.name for column in self.plan.times)])
+        beside = [column.name for column in self.plan.columns if column.kind == "time"]
+        beside += [column.name for column in self.plan.columns if column.watched]
+        names = dict.fromkeys([*self.plan.inputs, *beside])
         own = set(there)
         return [name for name in names if name in own]
 
@@ -118,6 +121,11 @@ class Encoder:
         """Days since 1970 in the plan's columns of times, side by side; None if it has none."""
         found = [self._days(column.name, batch) for column in self.plan.times]
         return np.column_stack(found) if found else None
+
+    def watched(self, batch: pa.RecordBatch) -> NDArray[np.float64] | None:
+        """What the plan watches of texts without features, side by side; None if there are none."""
+        texts = [column.name for column in self.plan.columns if column.watched]
+        return np.hstack([text_parts(_column(batch, name)) for name in texts]) if texts else None
 
     def _values(self, column: ColumnPlan, batch: pa.RecordBatch) -> NDArray[np.float64]:
         """One number for each row, NaN where missing; some are made of dates."""

@@ -268,7 +268,9 @@ def _learned(
             groups = [(v, block.rows.filter(group == k)) for k, v in enumerate(values.tolist())]
         for value, rows in groups:
             if value not in found:
-                found[value] = SetLearner.of_columns(name, shapes, forced, words=words, alone=alone)
+                found[value] = SetLearner.of_columns(
+                    name, shapes, forced, words=words, declared=table.declared, alone=alone
+                )
             found[value].add(rows)
         if len(found) > MOST_CLASSES:
             classes, found = False, {None: merged_learners(found.values())}
@@ -298,8 +300,8 @@ class EncodedReader(Reader):
         notes: list[Note] = []
         for block in self._table.blocks(encoder.wanted(self._table.all_columns), size, notes):
             rows = encoder.rows(block.rows)
-            beside = block.ids, block.labels, encoder.times(block.rows), encoder.merged
-            yield Chunk(rows, *beside)
+            beside = encoder.times(block.rows), encoder.merged, encoder.watched(block.rows)
+            yield Chunk(rows, block.ids, block.labels, *beside)
         self.found = (*notes, *encoder.notes())
 
 

@@ -160,6 +160,7 @@ class ColumnLearner:
     shape: tuple[int, ...] = ()
     limit: int = MOST_LEVELS
     words: bool = False  # texts are learned as texts, whatever they look like
+    declared: bool = False  # as a category, by the type of the column
     alone: bool = False  # not in every set: its values may be those of a column of another name
     torn: bool = False
     rows: int = 0
@@ -178,6 +179,7 @@ class ColumnLearner:
         if self.torn:
             return
         kind = family(array.type)
+        kind = "text" if kind == "dictionary" and not self.declared else kind
         self.rows += len(array)
         if array.null_count == len(array):
             self.missing += len(array)
@@ -199,7 +201,7 @@ class ColumnLearner:
             self.families.add("other")
             self.missing += array.null_count
         elif kind in ("text", "dictionary") or self.forced == "category":
-            declared = kind == "dictionary" or self.forced == "category"
+            declared = self.declared or self.forced == "category"
             if self.text is None:
                 self.text = TextLearner(Levels(self.limit))
             self.missing += self.text.add(array, declared=declared, every=self.forced == "number")
@@ -282,6 +284,7 @@ class SetLearner:
         forced: Mapping[str, str],
         *,
         words: Collection[str] = (),
+        declared: Collection[str] = (),
         alone: Collection[str] = (),
     ) -> SetLearner:
         """A learner for these columns that has seen no row yet."""
@@ -290,7 +293,13 @@ class SetLearner:
             name,
             {
                 column: ColumnLearner(
-                    column, forced.get(column, ""), shape, limit, column in words, column in alone
+                    column,
+                    forced.get(column, ""),
+                    shape,
+                    limit,
+                    words=column in words,
+                    declared=column in declared,
+                    alone=column in alone,
                 )
                 for column, shape in shapes.items()
             },

@@ -17,6 +17,7 @@ from cospan.base.notes import Note
 from cospan.errors import InputError
 
 from .base import MISSING
+from .watched import PARTS
 
 #: What makes features.
 USED = ("number", "boolean", "category", "date", "time of day", "duration", "vector")
@@ -72,6 +73,7 @@ class ColumnPlan:
     of: tuple[str, ...] = ()
     #: Of a time of day, the hour when the day begins; of huge numbers, what is subtracted
     origin: int = 0
+    watched: bool = False  # a text that makes no feature, of which is counted how it is written
 
     @property
     def used(self) -> bool:
@@ -193,6 +195,11 @@ class EncodingPlan:
     def times(self) -> tuple[ColumnPlan, ...]:
         """The columns that say when a row is from."""
         return tuple(column for column in self.columns if column.kind == "time")
+
+    @cached_property
+    def watched(self) -> tuple[tuple[str, str], ...]:
+        """Columns of text that make no feature, each with what is counted in its texts."""
+        return tuple((c.name, part) for c in self.columns if c.watched for part in PARTS)
 
     @property
     def left_out(self) -> dict[str, str]:
@@ -344,7 +351,7 @@ def _plain(column: ColumnPlan) -> dict[str, Any]:
 def _column(content: Mapping[str, Any]) -> ColumnPlan:
     """One column out of a file that may hold anything."""
     texts = {key: content.get(key, "") for key in ("name", "kind", "reason", "reading")}
-    flags = {key: content.get(key, False) for key in ("other", "indicator")}
+    flags = {key: content.get(key, False) for key in ("other", "indicator", "watched")}
     levels, fill, shape, of = (content.get(key, []) for key in ("levels", "fill", "shape", "of"))
     origin = content.get("origin", 0)
     right = (

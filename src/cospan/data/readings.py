@@ -60,7 +60,7 @@ def coded(array: pa.Array) -> Coded:
     array = storage(array)
     if not pa.types.is_dictionary(array.type):
         array = pc.dictionary_encode(array)
-    as_written = _texts(array.dictionary)
+    as_written = as_texts(array.dictionary)
     texts = pc.utf8_trim_whitespace(as_written)
     longer = pc.not_equal(pc.binary_length(as_written), pc.binary_length(texts))
     padded = np.asarray(pc.fill_null(longer, False).to_numpy(zero_copy_only=False))
@@ -75,7 +75,8 @@ def coded(array: pa.Array) -> Coded:
     return Coded(codes, texts, padded)
 
 
-def _texts(values: pa.Array) -> pa.Array:
+def as_texts(values: pa.Array) -> pa.Array:
+    """The texts that one would write for these values."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -105,6 +106,10 @@ def plain_values(array: pa.Array, kind: str) -> NDArray[np.float64] | None:
     import pyarrow as pa
 
     array = storage(array)
+    if pa.types.is_dictionary(array.type):
+        each = plain_values(array.dictionary, kind)
+        codes = array.indices.fill_null(len(array.dictionary)).to_numpy()
+        return None if each is None else np.append(each, np.nan)[codes]
     if family(array.type) != "text" or array.null_count == len(array):
         return None
     try:

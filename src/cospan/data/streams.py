@@ -23,7 +23,7 @@ from cospan.errors import InputError, SourceError
 
 from .base import listing
 from .paths import reading
-from .values import OBJECTS, is_list, is_numeric, storage
+from .values import OBJECTS, decoded, family, is_list, is_numeric, storage
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -294,11 +294,14 @@ class ParquetFiles(_Files):
         import pyarrow.parquet as pq
 
         buffer = max(4096, BUFFER_BYTES // max(1, len(columns)))
-        options: Any = {"buffer_size": buffer, "pre_buffer": False}
+        # Texts lie in the file with a number each: they are looked at once.
+        texts = [c for c in columns if family(self.schema.field(c).type) == "text"]
+        options: Any = {"buffer_size": buffer, "pre_buffer": False, "read_dictionary": texts}
         with pq.ParquetFile(file, **options) as parquet:
             # How much a row takes is not known before: a text may have any length.
             first = next(parquet.iter_batches(min(size, 64), columns=columns), None)
-            row = max(4 * len(columns), first.nbytes // max(1, len(first))) if first else 1
+            taken = sum(decoded(column).nbytes for column in first.columns) if first else 0
+            row = max(4 * len(columns), taken // max(1, len(first or ())))
             rows = min(size, max(1 if row > DECODE_BYTES else 64, DECODE_BYTES // max(1, row)))
             # Asking for "a" also gives a column "a.b"; the caller selects once more.
             yield from parquet.iter_batches(rows, columns=columns)

@@ -100,6 +100,11 @@ class Table:
         return list(self.schema.names)
 
     @property
+    def declared(self) -> set[str]:
+        """The columns that their type declares as categories."""
+        return {c for c in self.columns if family(self.schema.field(c).type) == "dictionary"}
+
+    @property
     def labelled(self) -> bool:
         """Whether rows come with labels of several classes."""
         return self.options.label is not None and self.options.label_value is None
