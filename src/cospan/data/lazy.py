@@ -160,7 +160,14 @@ def _learned(
     """What one partition holds; its texts are learned as texts, whatever they look like."""
     table = local_table(part[list(columns)], name) if len(part) else None
     shapes = dict.fromkeys(columns, ()) if table is None else table.shapes(columns)
-    learner = SetLearner.of_columns(name, shapes, forced, words=columns, declared=() if table is None else table.declared, alone=alone)
+    learner = SetLearner.of_columns(
+        name,
+        shapes,
+        forced,
+        words=columns,
+        declared=() if table is None else table.declared,
+        alone=alone,
+    )
     for batch in table.batches(columns, len(part)) if table is not None else ():
         learner.add(batch)
     return learner

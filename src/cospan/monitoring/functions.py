@@ -71,7 +71,7 @@ def read_rows(rows: Any, plan: EncodingPlan | None, names: Sequence[str]) -> Rea
     encoder = Encoder(plan.without_filling("error"), np.dtype(np.float64), "")
     batch = rows.combine_chunks().to_batches()[0]
     encoded, place = encoder.rows(batch), 0
-    watched = getattr(encoder, "watched", None)
+    watched = encoder.watched(batch)
     readings: list[Reading] = []
     for column in plan.used:
         values = encoded[:, place : place + len(column.features)]

@@ -332,7 +332,7 @@ def _plan(
     plan = encoded[0].plan
     if plan is None:
         raise InputError(f"{name}: no column is left to watch; name some with columns=.")
-    watched = [column for column, _ in getattr(plan, "watched", ())]
+    watched = [column for column, _ in plan.watched]
     return plan, tuple(dict.fromkeys([*(c.name for c in plan.used), *watched]))
 
 

@@ -259,7 +259,7 @@ class Monitoring:
         codes = np.array([one.measured.code for one in judged])
         n = np.array([one.measured.n for one in judged])
         X = reference.standard(np.array([one.measured.values for one in judged]), n)
-        Z, H = own.z(X, n, codes), np.broadcast_to(own.h, X.shape)
+        Z, H = own.z(X, n, codes), np.broadcast_to(own.h, (len(X), len(own.h)))
         if self.rolling:
             Z, H = self._along(X, n, codes)
         return judged, follow(Z, H, own.k)
@@ -269,7 +269,7 @@ class Monitoring:
         own, W = self.reference, len(self.reference.codes)
         all_x = np.concatenate([own.standard(own.values, own.n), X])
         all_n, all_codes = np.concatenate([own.n, n]), np.concatenate([own.codes, codes])
-        Z, H = np.zeros_like(X), np.zeros_like(X)
+        Z, H = np.zeros_like(X), np.zeros((len(X), 2 * X.shape[1]))
         for t in range(0, len(X), ROLLING_STEP):
             first = max(0, t - ROLLING_GAP)
             at, now = slice(first, first + W), slice(t, t + ROLLING_STEP)

@@ -1,0 +1,535 @@
+"""Monitoring: a comparison for every window, with memory."""
+
+import multiprocessing
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cospan import Monitoring, Profile, compare, monitor
+from cospan.errors import CospanError, CospanWarning, InputError, ModelFileError
+from cospan.monitoring import files
+from cospan.monitoring import windows as cutting
+from cospan.monitoring.alarm import Alarm, follow, long_run, threshold
+from cospan.monitoring.windows import as_every, opened, read_windows
+
+
+def table(seed, count, rows=60, start="2020-01-01", daily=0.15):
+    """Days of a table whose means vary from day to day."""
+    rng = np.random.default_rng(seed)
+    n = count * rows
+    effect = np.repeat(rng.normal(scale=daily, size=(count, 2)), rows, axis=0)
+    temp = 20 + 5 * (rng.normal(size=n) + effect[:, 0])
+    day = np.repeat(np.arange(count) * 86_400, rows)
+    return pd.DataFrame(
+        {
+            "time": np.datetime64(start, "s")
+            + day
+            + np.sort(rng.integers(0, 86_400, (count, rows))).ravel(),
+            "temp": temp,
+            "dew": 0.8 * temp + 2 * rng.normal(size=n),
+            "wind": np.exp(rng.normal(size=n) + effect[:, 1]),
+            "site": rng.choice(["north", "south", "west"], size=n, p=[0.5, 0.3, 0.2]),
+            "ok": rng.random(n) < 0.9,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def usual():
+    return table(0, 40)
+
+
+@pytest.fixture(scope="module")
+def profile(usual):
+    return Profile.of(usual, time="time", every="day", name="usual")
+
+
+@pytest.fixture
+def later():
+    return table(1, 8, start="2020-03-01")
+
+
+def of_window(frame, window):
+    inside = (frame.time >= window.start) & (frame.time < window.end)
+    return frame[inside].drop(columns="time")
+
+
+# ---- windows ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("every", "period"),
+    [("hour", "h"), ("day", "D"), ("week", "W-SUN"), ("month", "M"), ("year", "Y")],
+)
+def test_windows_are_those_of_the_calendar(every, period):
+    rng = np.random.default_rng(0)
+    times = pd.Timestamp("1968-03-01") + pd.to_timedelta(rng.integers(0, 10**9, 500), unit="s")
+    length = as_every(every)
+    codes = length.codes((times - pd.Timestamp(0)).total_seconds().to_numpy() / 86_400)
+    starts = times.to_period(period).start_time
+    assert [pd.Timestamp(length.start(code)) for code in codes] == list(starts)
+    assert all(pd.Timestamp(length.end(c)) > t for c, t in zip(codes, times, strict=True))
+
+
+@pytest.mark.parametrize("bad", ["fortnight", "0", "-3-rows", "", None, 1.5, "9" * 40])
+def test_every_is_a_unit_or_a_number_of_rows(bad):
+    with pytest.raises(InputError, match="length of a window"):
+        as_every(bad)
+
+
+def test_windows_do_not_depend_on_the_order_of_days_or_on_blocks(later, monkeypatch):
+    whole = dict(read_windows(opened(later, "time"), "time", as_every("day")).finish())
+    monkeypatch.setattr(cutting, "BLOCK_CELLS", 500)
+    parts = dict(read_windows(opened(later, "time"), "time", as_every("day")).finish())
+    days = later.time.dt.floor("D")
+    mixed = pd.concat([later[days == day] for day in reversed(days.unique())])
+    turned = dict(read_windows(opened(mixed, "time"), "time", as_every("day")).finish())
+    for code, window in whole.items():
+        assert window.joined().rows.equals(parts[code].joined().rows)
+        assert window.joined().rows.equals(turned[code].joined().rows)
+
+
+def test_large_windows_are_thinned_out_at_random(monkeypatch):
+    rows = np.arange(20_000.0)[:, None]
+    found = read_windows(opened(rows, None), None, as_every(10_000)).finish()
+    first = found[0][1]
+    assert (first.count, first.kept) == (10_000, cutting.WINDOW_ROWS)
+    kept = first.joined().rows[:, 0]
+    assert np.all(np.diff(kept) > 0)
+    assert abs(kept.mean() - 5_000) < 300
+    monkeypatch.setattr(cutting, "ALL_BYTES", 8 * 1_000)
+    found = read_windows(opened(rows, None), None, as_every(2_000)).finish()
+    assert sum(part.kept for _, part in found) <= 1_000
+    assert sum(part.count for _, part in found) == 20_000
+
+
+# ---- a comparison for every window ------------------------------------------------------------
+
+
+def test_a_window_says_what_compare_says_to_the_digit(profile, later):
+    later.loc[later.time >= "2020-03-03", "wind"] *= 4
+    later.loc[5:15, "temp"] = np.nan
+    found = monitor(profile, later, details="all")
+    for window in found.windows[1:4]:
+        pair = compare(
+            profile.kept_rows, of_window(later, window), name_a="usual", name_b=window.label
+        )
+        assert (window.size, window.size.low, window.p) == (pair.size, pair.size.low, pair.p)
+        assert window.findings == pair.findings
+        assert window.comparison.features.to_dict() == pair.features.to_dict()
+    assert found.windows[3].findings[0].column == "wind"
+
+
+def test_a_window_of_an_array_or_a_text_file_is_compared_as_it_is(tmp_path, usual, later):
+    rng = np.random.default_rng(0)
+    reference, rows = rng.normal(size=(900, 3)), rng.normal(size=(100, 3)) + 1
+    window = monitor(reference, rows, every=50).windows[0]
+    pair = compare(reference, rows[:50])
+    assert (window.size, window.p) == (pair.size, pair.p)
+    assert [one.column for one in window.findings] == [one.column for one in pair.findings]
+    later["wind"] *= 5
+    usual.to_csv(tmp_path / "usual.csv", index=False)
+    later.to_csv(tmp_path / "later.csv", index=False)
+    found = monitor(
+        tmp_path / "usual.csv", tmp_path / "later.csv", time="time", every="day", details="all"
+    )
+    of_window(later, found.windows[0]).to_csv(tmp_path / "day.csv", index=False)
+    usual.drop(columns="time").to_csv(tmp_path / "rows.csv", index=False)
+    pair = compare(tmp_path / "rows.csv", tmp_path / "day.csv")
+    assert (found.windows[0].size, found.windows[0].p) == (pair.size, pair.p)
+
+
+def test_only_windows_in_alarm_are_compared_unless_all_are_wanted(profile, later):
+    later.loc[later.time >= "2020-03-05", "temp"] += 15
+    found = monitor(profile, later)
+    assert [w.alarm for w in found.windows] == [w.comparison is not None for w in found.windows]
+    assert found.windows[-1].alarm
+    quiet = found.windows[0]
+    assert (quiet.size, quiet.p, quiet.findings) == (None, None, ())
+    assert abs(quiet.columns["temp"].mean - of_window(later, quiet).temp.mean()) < 1e-9
+    assert quiet.columns["site"].levels["north"] > 0.3
+    assert all(w.size is not None for w in monitor(profile, later, details="all").windows)
+
+
+def test_too_few_windows_cannot_judge_but_are_compared(usual, later):
+    later["temp"] += 15
+    found = monitor(usual[: 13 * 60], later, time="time", every="day")
+    assert {w.status for w in found.windows} == {"cannot judge yet"}
+    assert not any(w.alarm for w in found.windows)
+    assert found.windows[0].findings[0].column == "temp"
+    assert found.sentences[0].startswith("Cannot judge yet: the reference has 13 windows")
+    assert found.smallest_seen == {}
+
+
+# ---- alarms -----------------------------------------------------------------------------------
+
+
+def test_quiet_days_raise_no_alarm(profile):
+    found = monitor(profile, table(5, 60, start="2020-03-01"))
+    assert not found.episodes
+    assert found.sentences[0] == "No alarm in 60 windows."
+
+
+def faults():
+    def moved(t, rng):
+        t["temp"] += 8
+        return "temp"
+
+    def wider(t, rng):
+        t["wind"] **= 2
+        return "wind"
+
+    def frozen(t, rng):
+        t["dew"] = 15.0
+        return "dew"
+
+    def unit(t, rng):
+        t["temp"] = t["temp"] * 1.8 + 32
+        return "temp"
+
+    def missing(t, rng):
+        t.loc[rng.random(len(t)) < 0.3, "wind"] = np.nan
+        return "wind"
+
+    def level(t, rng):
+        t.loc[rng.random(len(t)) < 0.4, "site"] = "west"
+        return "site"
+
+    def new_level(t, rng):
+        t.loc[rng.random(len(t)) < 0.1, "site"] = "east"
+        return "site"
+
+    def truth(t, rng):
+        t["ok"] = ~t["ok"]
+        return "ok"
+
+    def shuffled(t, rng):
+        t["dew"] = rng.permutation(t["dew"].to_numpy())
+        return "dew"
+
+    def gone(t, rng):
+        t["wind"] = None
+        return "wind"
+
+    return (moved, wider, frozen, unit, missing, level, new_level, truth, shuffled, gone)
+
+
+@pytest.mark.parametrize("fault", faults(), ids=lambda one: one.__name__)
+def test_a_fault_is_seen_named_and_dated(profile, fault):
+    rng = np.random.default_rng(2)
+    later = table(3, 16, start="2020-03-01")
+    bad = later[later.time >= "2020-03-09"].copy()
+    column = fault(bad, rng)
+    found = monitor(profile, [later[later.time < "2020-03-09"], bad])
+    (episode,) = found.episodes
+    assert episode.end is None
+    assert episode.alarm.start <= np.datetime64("2020-03-13")
+    assert abs(episode.start - np.datetime64("2020-03-09")) <= np.timedelta64(3, "D")
+    assert column in episode.columns[: 2 if fault.__name__ == "shuffled" else 1]
+    assert episode.findings == episode.alarm.findings
+
+
+def test_an_episode_ends_and_another_column_inside_is_announced(profile):
+    later = table(6, 40, start="2020-03-01")
+    later.loc[(later.time >= "2020-03-06") & (later.time < "2020-03-20"), "temp"] += 10
+    later.loc[(later.time >= "2020-03-12") & (later.time < "2020-03-18"), "ok"] = False
+    (episode,) = monitor(profile, later).episodes
+    assert (episode.start, episode.end) == (
+        np.datetime64("2020-03-06"),
+        np.datetime64("2020-03-19"),
+    )
+    assert set(episode.columns[:2]) == {"temp", "ok"}
+    assert any("ok" in names for _, names in episode.announced)
+
+
+def test_a_small_change_that_lasts_adds_up(profile):
+    later = table(7, 40, start="2020-03-01")
+    later.loc[later.time >= "2020-03-11", "temp"] += 2.5
+    found = monitor(profile, later)
+    assert any("temp" in one.columns or "dew" in one.columns for one in found.episodes)
+    assert all(w.level < 1.6 for w in found.windows)  # no window by itself
+    assert 0.5 < found.smallest_seen[30] < found.smallest_seen[7] < 4
+
+
+def test_a_weekly_pattern_is_taken_off():
+    weekly = np.tile(np.repeat(2 * np.sin(np.arange(7)), 60), 20)
+    usual, later = table(8, 56), table(9, 28, start="2020-02-26")
+    usual["temp"] += 5 * weekly[: len(usual)]
+    later["temp"] += 5 * weekly[: len(later)]
+    assert not monitor(usual, later, time="time", every="day").episodes
+    later["temp"] -= 5 * weekly[: len(later)]
+    later["temp"] += 5 * np.roll(weekly, 180)[: len(later)]
+    assert monitor(usual, later, time="time", every="day").episodes
+
+
+def test_a_rolling_reference_gets_used_to_a_change(profile):
+    later = table(10, 120, start="2020-02-10")
+    later.loc[later.time >= "2020-02-20", "temp"] += 10
+    fixed, rolling = (monitor(profile, later, rolling=one) for one in (False, True))
+    assert fixed.episodes[0].end is None
+    assert rolling.episodes[0].columns[0] in ("temp", "dew")
+    assert rolling.episodes[0].end is not None
+    assert not any(w.alarm for w in rolling.windows[-20:])
+
+
+def test_texts_that_are_cut_are_seen(usual, later):
+    rng = np.random.default_rng(0)
+    for frame in (usual := usual.copy(), later):
+        frame["key"] = [f"K-{x:09d}" for x in rng.integers(0, 10**9, len(frame))]
+    late = later.time >= "2020-03-05"
+    later.loc[late, "key"] = later.loc[late, "key"].str[:8]
+    found = monitor(usual, later, time="time", every="day")
+    assert found.episodes[0].columns[0] == "key"
+
+
+def test_thresholds_and_long_runs():
+    rng = np.random.default_rng(0)
+    assert threshold(90, 100, 1.0, 365.0) < threshold(30, 100, 1.0, 365.0)
+    assert threshold(90, 100, 1.0, 365.0) < threshold(90, 400, 1.0, 365.0)
+    assert threshold(90, 100, 5.0, 365.0) < threshold(90, 100, 1.0, 365.0)
+    white, walk = rng.normal(size=(200, 50)), np.zeros((200, 50))
+    for t in range(1, 200):
+        walk[t] = 0.8 * walk[t - 1] + white[t]
+    assert 1 <= np.median(long_run(white)) < 1.6
+    assert 5 < np.median(long_run(walk)) < 25
+    X, N = rng.normal(size=(60, 4)) / 5, np.full((60, 4), 25.0)
+    own = Alarm.learn(X, N, np.arange(60), 1, 1.0, 365.0)
+    step = own.z(np.full((30, 4), 0.3), N[:30], np.arange(30))
+    assert follow(step, np.broadcast_to(own.h, (30, 8)), own.k).runs[0].start == 0
+
+
+# ---- what is met in a window -------------------------------------------------------------------
+
+
+def kinds(window):
+    return {one.kind for one in window.findings}
+
+
+def test_no_data_where_data_was_due_is_a_finding(profile, later):
+    gap = later[(later.time < "2020-03-03") | (later.time >= "2020-03-05")]
+    found = monitor(profile, gap)
+    empty = [w for w in found.windows if w.status == "no data"]
+    assert [str(w.start) for w in empty] == ["2020-03-03", "2020-03-04"]
+    assert kinds(empty[0]) == {"no data"}
+    assert "2 windows had no data." in found.sentences
+    weekdays = table(0, 60)
+    weekdays = weekdays[weekdays.time.dt.weekday < 5]
+    later = later[later.time.dt.weekday < 5]
+    found = monitor(weekdays, later, time="time", every="day")
+    assert all(w.status == "judged" for w in found.windows)
+
+
+def test_times_far_outside_are_a_finding_and_not_judged(profile, later):
+    later.loc[[3, 4], "time"] = pd.Timestamp("2204-01-01")
+    found = monitor(profile, later)
+    assert len(found.windows) == 9
+    assert (found.windows[-1].status, kinds(found.windows[-1])) == ("few rows", {"far"})
+
+
+def test_columns_that_come_go_or_change_their_type_are_findings(profile, later):
+    other = later.drop(columns="wind").assign(extra=1.0)
+    other["dew"] = "n/a?"
+    found = monitor(profile, other)
+    assert {"lacking", "only in", "retyped"} <= kinds(found.windows[0])
+    assert {one.column for one in found.windows[0].findings} >= {"wind", "extra", "dew"}
+    assert found.windows[0].alarm
+    with pytest.raises(InputError, match="no column in common"):
+        monitor(profile, later[["time"]].assign(z=1.0))
+
+
+def test_repeated_rows_and_windows_and_absurd_values_are_findings(profile, later):
+    second = later[later.time < "2020-03-02"].copy()
+    again = pd.concat([later, second.assign(time=second.time + pd.Timedelta(days=8))])
+    twice = pd.concat([later, second])
+    assert kinds(monitor(profile, again).windows[-1]) == {"repeated window"}
+    assert "repeated rows" in kinds(monitor(profile, twice).windows[0])
+    later.loc[7, "wind"] = 1e200
+    odd = monitor(profile, later).windows[0]
+    assert [(one.kind, one.column, one.a) for one in odd.findings] == [("absurd", "wind", 1.0)]
+    assert not odd.alarm
+
+
+# ---- streams ----------------------------------------------------------------------------------
+
+
+def test_several_files_and_formats_are_one_stream(profile, later, tmp_path):
+    half = len(later) // 2
+    later[:half].to_parquet(tmp_path / "one.parquet")
+    later[half:].to_csv(tmp_path / "two.csv", index=False)
+    found = monitor(profile, [tmp_path / "one.parquet", tmp_path / "two.csv"])
+    alone = monitor(profile, later)
+    assert [w.rows for w in found.windows] == [w.rows for w in alone.windows]
+    levels = [[w.level for w in one.windows] for one in (found, alone)]
+    np.testing.assert_allclose(*levels, rtol=1e-6)
+
+
+def test_dask_dataframes_are_windows_too(profile, later):
+    dask = pytest.importorskip("dask.dataframe")
+    found = monitor(profile, dask.from_pandas(later, npartitions=3))
+    np.testing.assert_allclose(
+        [w.level for w in found.windows], [w.level for w in monitor(profile, later).windows]
+    )
+
+
+@pytest.mark.parametrize("how", ["%Y/%m/%d %H:%M", "%d.%m.%Y", "%m/%d/%Y", "%Y-%m-%dT%H:%M:%SZ"])
+def test_dates_are_read_as_people_write_them(profile, later, how):
+    later["time"] = later["time"].dt.strftime(how)
+    found = monitor(profile, later)
+    assert [str(w.start) for w in found.windows] == [f"2020-03-0{k}" for k in range(1, 9)]
+
+
+def test_zones_and_rows_without_a_time_are_said(profile, later):
+    with pytest.warns(CospanWarning, match="have a time zone; windows begin in UTC"):
+        monitor(profile, later.assign(time=later.time.dt.tz_localize("Europe/Berlin")))
+    later.loc[2, "time"] = pd.NaT
+    with pytest.warns(CospanWarning, match="1 of 480 rows have no time"):
+        assert monitor(profile, later).windows[0].rows == 59
+
+
+def test_times_may_be_given_beside_an_array():
+    rng = np.random.default_rng(0)
+    rows, days = rng.normal(size=(200, 2)), np.datetime64("2021-01-01") + np.arange(200) // 50
+    found = monitor(rng.normal(size=(300, 2)), rows, time=days, every="day")
+    assert [str(w.start) for w in found.windows] == [f"2021-01-0{k}" for k in range(1, 5)]
+    with pytest.raises(InputError, match="199 times for more rows"):
+        monitor(rng.normal(size=(300, 2)), rows, time=days[:-1], every="day")
+
+
+def test_dates_beside_the_time_are_not_watched(usual, later):
+    for frame in (usual := usual.copy(), later):
+        frame["booked"] = frame.time - pd.Timedelta(hours=3)
+    found = monitor(usual, later, time="time", every="day")
+    assert "booked" not in found.reference.names or not found.episodes
+
+
+def test_small_windows_are_not_judged(profile, later):
+    few = later[(later.time >= "2020-03-02") | (later.index < 5)]
+    found = monitor(profile, few)
+    assert (found.windows[0].status, found.windows[0].rows) == ("few rows", 5)
+    assert np.isnan(found.windows[0].level)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"every": "week"}, "The reference has windows of day"),
+        ({"false_alarms": 0}, "above 0"),
+        ({"false_alarms": True}, "not a number of false alarms"),
+        ({"time": "when"}, "has no column 'when'"),
+        ({"details": "some"}, 'details is "alarms" or "all"'),
+    ],
+)
+def test_bad_arguments_get_one_sentence(profile, later, change, message):
+    with pytest.raises(InputError, match=message):
+        monitor(profile, later, **change)
+
+
+def test_other_mistakes_get_one_sentence(profile, usual, later, tmp_path):
+    with pytest.raises(TypeError, match=r"monitor has no argument evry=; did you mean"):
+        monitor(profile, later, evry="day", columns=["temp"])
+    with pytest.raises(InputError, match="How long is a window"):
+        monitor(usual, later)
+    with pytest.raises(InputError, match="need times"):
+        monitor(usual, later, every="day")
+    with pytest.raises(InputError, match="time= needs every="):
+        Profile.of(usual, time="time")
+    with pytest.raises(InputError, match="is an array, and the reference is a table"):
+        monitor(profile, np.zeros((20, 2)))
+    with pytest.raises(InputError, match="has 3 features and the reference 2"):
+        monitor(np.random.default_rng(0).normal(size=(99, 2)), np.zeros((20, 3)), every=10)
+    path = profile.save(tmp_path / "usual.cospan")
+    with pytest.raises(InputError, match="is a profile file; name the data"):
+        monitor(profile, path)
+
+
+# ---- files ------------------------------------------------------------------------------------
+
+
+def test_profiles_and_monitorings_survive_the_file(profile, later, tmp_path):
+    later.loc[later.time >= "2020-03-05", "temp"] += 15
+    read = Profile.load(profile.save(tmp_path / "usual.cospan"))
+    assert read.kept_rows.equals(profile.kept_rows)
+    assert repr(read) == repr(profile)
+    found, again = monitor(profile, later), monitor(tmp_path / "usual.cospan", later)
+    assert found.to_dict() == again.to_dict()
+    kept = Monitoring.load(found.save(tmp_path / "watch.cospan"))
+    assert kept.to_dict() == found.to_dict()
+    assert kept.windows[-1].size.low == found.windows[-1].size.low
+    pair = compare(tmp_path / "usual.cospan", of_window(later, found.windows[-1]))
+    assert pair.size == found.windows[-1].size
+    assert compare(profile, of_window(later, found.windows[-1])).p == pair.p
+    assert list(found.to_frame()["window"]) == [w.label for w in found.windows]
+
+
+def test_damaged_and_foreign_files_give_one_sentence(profile, later, tmp_path):
+    path = profile.save(tmp_path / "usual.cospan")
+    data = path.read_bytes()
+    for broken in (data[:200], data[:-50], data[:500] + b"x" + data[501:], b""):
+        path.write_bytes(broken)
+        with pytest.raises(ModelFileError, match=r"usual\.cospan: "):
+            Profile.load(path)
+    monitor(profile, later).save(path)
+    with pytest.raises(ModelFileError, match="cospan monitoring file, not a cospan profile"):
+        Profile.load(path)
+
+
+def test_tomorrow_is_added_without_yesterdays_data(profile, later, tmp_path):
+    days = [later[later.time.dt.day == k] for k in range(1, 9)]
+    path = monitor(profile, pd.concat(days[:6])).save(tmp_path / "watch.cospan")
+    for day in days[6:]:
+        monitor(path, day).save(path)
+        monitor(path, day).save(path)  # once more changes nothing
+    found = Monitoring.load(path)
+    np.testing.assert_array_equal(
+        [w.level for w in found.windows], [w.level for w in monitor(profile, later).windows]
+    )
+    with pytest.warns(CospanWarning, match="2020-03-08 was there already, with 60 rows"):
+        assert monitor(found, days[7][:50]).windows[-1].rows == 50
+    with pytest.raises(InputError, match=r"was begun with false_alarms=1\.0"):
+        monitor(path, later, false_alarms=2)
+
+
+def test_windows_counted_in_rows_go_on_after_the_last():
+    rng = np.random.default_rng(0)
+    first = monitor(rng.normal(size=(900, 2)), rng.normal(size=(100, 2)), every=50)
+    found = monitor(first, rng.normal(size=(100, 2)))
+    assert [w.start for w in found.windows] == [1, 51, 101, 151]
+    assert [w.start for w in found.new_windows] == [101, 151]
+
+
+def add(path, day):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        monitor(path, day).save(path)
+
+
+def test_two_processes_that_append_at_once_lose_nothing(profile, later, tmp_path):
+    days = [later[later.time.dt.day == k] for k in range(1, 9)]
+    path = monitor(profile, pd.concat(days[:5])).save(tmp_path / "watch.cospan")
+    context = multiprocessing.get_context("spawn")
+    both = [context.Process(target=add, args=(path, day)) for day in days[5:8]]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join()
+    assert len(Monitoring.load(path).windows) == 8
+    stale = monitor(Monitoring.load(path), days[0])
+    monitor(Monitoring.load(path), days[7].assign(time=days[7].time + pd.Timedelta(days=1))).save(
+        path
+    )
+    stale.save(path)
+    assert len(Monitoring.load(path).windows) == 9
+
+
+def test_who_waits_in_vain_is_told(profile, later, tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "PATIENCE", 0.1)
+    found, path = monitor(profile, later), tmp_path / "watch.cospan"
+    with (
+        files.locked(path),
+        pytest.raises(CospanError, match="another process has been writing to it"),
+    ):
+        found.save(path)
+    assert not path.exists()
+    found.save(path)
