@@ -181,12 +181,11 @@ def faults():
     def new_level(t, rng):
         t.loc[rng.random(len(t)) < 0.05, "x4"] = "new"
 
-    columns = {
+    return {
         shift: ("x6",), spread: ("x6",), missing: ("x3",), level: ("x4",), frozen: ("x7",),
         swapped: ("x2", "x8"), shuffled: ("x1", "x0"), unit: ("x9",), first_gaps: ("x8",),
         new_level: ("x4",),
     }  # fmt: skip
-    return columns
 
 
 def one_fault(rng, fault, columns, W, rows, kind, quiet=20, after=40):
