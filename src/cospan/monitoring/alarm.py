@@ -62,7 +62,7 @@ def long_run(D: Floats) -> Floats:
     error = np.sqrt(np.clip(1 - r1 * r1, 0, 1) / W)
     r = np.clip(r1 + ERRORS * error, 0, MOST_ALIKE)
     slow = np.clip(r2 / np.maximum(r1, 0.05), r, MOST_ALIKE)
-    phi = np.where((r2 > 2 / np.sqrt(W)) & (r1 > 0), slow, r)
+    phi = np.where(np.minimum(r1, r2) > 2 / np.sqrt(W), slow, r)
     return np.where(total > 1e-9, 1 + 2 * r / (1 - phi), 1.0)
 
 

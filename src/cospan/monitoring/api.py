@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields, replace
 from difflib import get_close_matches
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -109,7 +110,7 @@ def monitor(
 
 
 def _refuse_unknown(options: dict[str, Any]) -> None:
-    known = [field.name for field in fields(Options)]
+    known = [*signature(monitor).parameters, *(field.name for field in fields(Options))]
     for name in options.keys() - set(known):
         close = get_close_matches(name, known, 1)
         meant = f"did you mean {close[0]}=?" if close else "help(cospan.monitor) lists them."

@@ -328,7 +328,8 @@ def _plan(
         own = source.feature_names if isinstance(source, Source) else None
         return None, own or tuple(f"x{j}" for j in range(pooled.shape[1]))
     encoded = encode([open_source(pooled, name=name, **read_as)])
-    notes += notes_of(encoded)
+    # What is left out of the geometry, identifiers and free text, is watched by how it is written.
+    notes += [note for note in notes_of(encoded) if note.code != "columns left out"]
     plan = encoded[0].plan
     if plan is None:
         raise InputError(f"{name}: no column is left to watch; name some with columns=.")

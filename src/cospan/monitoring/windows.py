@@ -243,11 +243,14 @@ class Windows:
             raise InputError(
                 f"There are more than {MOST_WINDOWS:,} windows; choose longer ones with every=."
             )
-        kept = sum(part.kept for part in self.parts.values())
-        if kept * _row_bytes(rows) > ALL_BYTES and self.limit > LEAST_ROWS:
+        while self.limit > LEAST_ROWS and self._kept * _row_bytes(rows) > ALL_BYTES:
             self.limit = max(LEAST_ROWS, self.limit // 2)
             for part in self.parts.values():
                 part.thin(self.limit)
+
+    @property
+    def _kept(self) -> int:
+        return sum(part.kept for part in self.parts.values())
 
     def finish(self) -> list[tuple[int, WindowRows]]:
         """The windows in the order of time, none of more than `limit` rows."""
