@@ -26,6 +26,7 @@ from cospan.evidence import Finding, Held, Reading, row_keys
 
 from .alarm import Alarm
 from .functions import (
+    MOVING,
     NEW,
     RUNS,
     Functions,
@@ -331,10 +332,11 @@ def _plan(
     # What is left out of the geometry, identifiers and free text, is watched by how it is written.
     notes += [note for note in notes_of(encoded) if note.code != "columns left out"]
     plan = encoded[0].plan
-    if plan is None:
+    read = () if plan is None else (*plan.used, *(plan[column] for column, _ in plan.watched))
+    names = tuple(dict.fromkeys(column.name for column in read))
+    if plan is None or all(plan[column].kind in MOVING for column in names):
         raise InputError(f"{name}: no column is left to watch; name some with columns=.")
-    watched = [column for column, _ in plan.watched]
-    return plan, tuple(dict.fromkeys([*(c.name for c in plan.used), *watched]))
+    return plan, names
 
 
 def _lonely_are_new(reading: Reading, place: Index) -> Reading:
