@@ -347,7 +347,7 @@ def test_repeated_rows_and_windows_and_absurd_values_are_findings(profile, later
     assert "repeated rows" in kinds(monitor(profile, twice).windows[0])
     later.loc[7, "wind"] = 1e200
     odd = monitor(profile, later).windows[0]
-    assert [(one.kind, one.column, one.a) for one in odd.findings] == [("absurd", "wind", 1.0)]
+    assert [(one.kind, one.column, one.b) for one in odd.findings] == [("absurd", "wind", 1.0)]
     assert not odd.alarm
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -78,6 +78,7 @@ class Reader(ABC):
     clean: bool = False  # whether its blocks hold usual numbers only
     notes: tuple[Note, ...] = ()  # known when it was opened
     found: tuple[Note, ...] = ()  # in the last pass over its rows
+    absurd: Mapping[str, int] = {}  # values of a column in the last pass, unless known before
     keeps: Any = None  # what has to live as long as this
     #: A Dask collection that can be left to the workers; None where labels are wanted too
     collection: Any = None

@@ -17,13 +17,10 @@ from numpy.typing import NDArray
 
 from cospan.base.notes import Note
 
-from .cleaning import absurd_notes
-from .plan import USED, ColumnPlan, EncodingPlan
-from .profiles import SetProfile
-from .readings import PLAIN, above, coded, parsed, plain_values, truths
+from .plan import USED, ColumnPlan, EncodingPlan, SetProfile
+from .readings import PLAIN, above, coded, parsed, plain_values, text_parts, truths
 from .sketches import text_hashes
 from .values import absurd, all_usual, family, hours_of, list_rows, numbers
-from .watched import text_parts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -271,8 +268,6 @@ class Encoder:
             if kind == "category":
                 said = "are levels that the sets do not have and count as none of the known levels"
             found.append(Note("values unknown", f"{values} {said}."))
-        if not self._profiles:
-            found += absurd_notes(self.source, dict(self.absurd))
         if self.plan.missing == "indicator":
             for column, n in self.gaps.items():
                 text = f"{self.source}: {n:,} values of {column!r} are missing, where the sets had "

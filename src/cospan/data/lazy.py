@@ -18,11 +18,10 @@ from cospan.distributed import reduced
 from cospan.errors import InputError
 
 from .base import Chunk, Options, Reader, float_type, require
-from .cleaning import matches
 from .encoding import encode_by
 from .learn import SetLearner, merged_learners
-from .plan import EncodingPlan
-from .profiles import SetProfile
+from .plan import EncodingPlan, SetProfile
+from .source import matches
 from .streams import PandasStream
 from .tables import Table
 

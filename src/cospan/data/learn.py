@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +36,7 @@ _IDENTIFIER_WORDS = frozenset(
 _PERHAPS = ("id", "ids", "no", "nr", "num", "number", "seq", "seqn", "seqno", "obs", "case", "code")
 
 
+@lru_cache(2**16)
 def may_be_identifier(name: str) -> bool:
     """Whether identifiers are called like that, among others.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
@@ -51,8 +51,13 @@ class TableStream(ABC):
     keeps: Any = None  # what has to live as long as this
 
     @abstractmethod
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
-        """Batches of at most `size` rows with these columns, in this order."""
+    def batches(
+        self, columns: Sequence[str], size: int, numbers: Collection[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
+        """Batches of at most `size` rows with these columns, in this order.
+
+        Texts that are known to be plain `numbers` may be read as such at once.
+        """
 
 
 def object_stream(obj: Any, name: str | None) -> TableStream | None:
@@ -127,7 +132,9 @@ class ArrowStream(TableStream):
         self.n_rows = table.num_rows
         self._table = table
 
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, columns: Sequence[str], size: int, numbers: Collection[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
         yield from self._table.select(list(columns)).to_batches(max_chunksize=size)
 
 
@@ -155,7 +162,9 @@ class PandasStream(TableStream):
         fields = list(self._batch(frame.iloc[:PROBE_ROWS]).schema)
         self.schema = pa.schema(fields if counted else [*fields, pa.field(INDEX, pa.string())])
 
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, columns: Sequence[str], size: int, numbers: Collection[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         own = [column for column in columns if column != INDEX]
@@ -251,7 +260,9 @@ class _Files(TableStream):
         self.schema = _with_partitions(schema, self._partitions[0])
         self.hidden = frozenset(self._partitions[0])
 
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, columns: Sequence[str], size: int, numbers: Collection[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         own = [column for column in columns if column not in self.hidden]

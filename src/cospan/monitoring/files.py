@@ -256,8 +256,9 @@ def _finding(plain: dict[str, Any]) -> Finding:
     known: dict[str, Any] = {}
     for one in fields(Finding):
         value = plain[one.name]
-        if one.name == "where":
-            known["where"] = None if value is None else (str(value[0]), str(value[1]))
+        if one.name in ("where", "unit"):
+            kind = str if one.name == "where" else float
+            known[one.name] = None if value is None else (kind(value[0]), kind(value[1]))
         elif isinstance(one.default, float):
             known[one.name] = math.nan if value is None else float(value)
         else:

@@ -390,7 +390,7 @@ def _many_repeated(usual: float) -> float:
 
 def _odd_values(read: Read, rows: int) -> Iterator[Finding]:
     for column, count in read.absurd.items():
-        yield Finding("absurd", column, a=float(count), rows=rows)
+        yield Finding("absurd", column, a=0.0, b=float(count), rows=rows)
     for column, count in read.unread.items():
         if count > UNREAD * rows:
             yield Finding("retyped", column, detail=f"{column} cannot be read any more", rows=rows)
