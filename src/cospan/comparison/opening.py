@@ -24,8 +24,7 @@ from cospan.data import (
     set_names,
 )
 from cospan.errors import InputError, SourceError
-from cospan.monitoring import Profile
-from cospan.monitoring.files import is_profile_file
+from cospan.model_file import PROFILE, is_file_of, profile_rows
 from cospan.summary import Summary
 
 
@@ -215,38 +214,28 @@ def _not_features(options: dict[str, Any], groups: Sequence[Any]) -> dict[str, A
 # ---- any number of sets ------------------------------------------------------------------------
 
 
-Part = Source | Table | Summary | Profile
+Part = Source | Table | Summary
 
 
 def _open(thing: Any, name: str, options: dict[str, Any], **classes: Any) -> Part:
     """A file keeps its own name for messages; a variable has none, so it gets the set's."""
-    if isinstance(thing, str | os.PathLike) and is_profile_file(thing):
-        thing = Profile.load(thing)
-    if isinstance(thing, Summary | Profile):
+    if isinstance(thing, Summary):
         if options.get("groups") is not None:
             raise InputError(
                 f"groups= needs rows, and {name} is a summary of some; pass the rows themselves."
             )
         return thing
+    if isinstance(thing, str | os.PathLike) and is_file_of(thing, PROFILE):
+        name, thing = profile_rows(thing)
+    elif hasattr(thing, "kept_rows"):  # a profile
+        name, thing = thing.name, thing.kept_rows
     named = isinstance(thing, str | os.PathLike | Source | Table)
     return open_source(thing, name=None if named else name, **classes, **options)
 
 
 def _alike(parts: Sequence[Part], names: Sequence[str]) -> list[Source | Summary]:
-    """The same sets, called `names`, with one encoding of their columns.
-
-    A profile was encoded when it was made, so all others are encoded by its plan.
-    """
-    plans = [part.plan for part in parts if isinstance(part, Profile)]
-    if any(plan != plans[0] for plan in plans):
-        raise InputError(
-            "The profiles encode their columns differently; compare the data of one of them."
-        )
-    plan = plans[0] if plans else None
-    found: list[Any] = [part.summary if isinstance(part, Profile) else part for part in parts]
-    for k, part in enumerate(found):
-        if isinstance(part, Table) and plan is not None:
-            found[k] = encode_by(part, plan, name=names[k])
+    """The same sets, called `names`, with one encoding of their columns."""
+    found: list[Any] = list(parts)
     opened = [k for k, part in enumerate(found) if isinstance(part, Source | Table)]
     if opened:
         encoded = encode([found[k] for k in opened], [names[k] for k in opened])
