@@ -128,9 +128,8 @@ def summary_of(X: Any, sample_weight: Any, options: SummaryOptions) -> Summary:
 def folded_summary_of(X: Any, options: SummaryOptions, n_folds: int) -> FoldedSummary:
     """The same for the folds that the rows are dealt to by their running number."""
     blocks, names = row_blocks(X, options.name), feature_names_of(X)
-    numbers = first_rows(X, blocks)
-    each = [_of_block(options, i, len(blocks), numbers) for i in range(len(blocks))]
-    arguments = [(names, one, n_folds) for one in each]
+    numbers, n = first_rows(X, blocks), len(blocks)
+    arguments = [(names, _of_block(options, i, n, numbers), n_folds) for i in range(n)]
     return _of_all(_merged_blocks(blocks, None, None, _block_folds, arguments), options)
 
 
