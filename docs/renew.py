@@ -26,7 +26,7 @@ from pathlib import Path
 os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("COLUMNS", "80")
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path.cwd()  # run it in the root of the repository
 SOURCES = ROOT / "src"
 PLACES = [*ROOT.glob("*.md"), ROOT / "docs", SOURCES]
 SKIPPED = {"_build", "api", "gallery", "gallery_built", "images"}
