@@ -11,7 +11,7 @@ import scipy.stats
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.metrics import average_precision_score
 
-from cospan.panel import fidelity, measure_panel
+from cospan.measures import fidelity, measure_panel
 
 
 def timing() -> None:

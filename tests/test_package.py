@@ -30,7 +30,7 @@ ORDER = """
     data
     evidence
     audit
-    panel
+    measures
     monitoring
     comparison
     plots

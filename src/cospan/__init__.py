@@ -72,11 +72,11 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others, too
     from cospan.monitoring import Profile as Profile
     from cospan.monitoring import WindowResult as WindowResult
     from cospan.monitoring import monitor as monitor
-    from cospan.panel import Fidelity as Fidelity
-    from cospan.panel import Measure as Measure
-    from cospan.panel import Panel as Panel
-    from cospan.panel import fidelity as fidelity
-    from cospan.panel import measure_panel as measure_panel
+    from cospan.measures import Fidelity as Fidelity
+    from cospan.measures import Measure as Measure
+    from cospan.measures import Panel as Panel
+    from cospan.measures import fidelity as fidelity
+    from cospan.measures import measure_panel as measure_panel
     from cospan.procrustes import RelativeProcrustes as RelativeProcrustes
     from cospan.procrustes import SpanView as SpanView
     from cospan.procrustes import relative_procrustes as relative_procrustes
@@ -103,7 +103,7 @@ _NAMES = {
     "attribute extreme_directions neither prototypes shared_directions",
     "model_file": "load save",
     "monitoring": "Episode Monitoring Profile WindowResult monitor",
-    "panel": "Fidelity Measure Panel fidelity measure_panel",
+    "measures": "Fidelity Measure Panel fidelity measure_panel",
     "procrustes": "RelativeProcrustes SpanView relative_procrustes span_view",
     "studies": "Sensitivity SettingChange sensitivity",
     "summary": "RowSample Summary",

@@ -169,7 +169,7 @@ def synthetic_rows(
     reading: Chosen,
 ) -> None:
     """Say how well synthetic rows stand for real ones; write what was found for each."""
-    from cospan.panel import fidelity
+    from cospan.measures import fidelity
 
     if output is not None:
         check_places([check_table_path(output)], [real, synthetic])

@@ -28,7 +28,7 @@ from cospan.model_file import save
 from cospan.report import format_of, write
 
 if TYPE_CHECKING:
-    from cospan.panel import Panel
+    from cospan.measures import Panel
 
 FOR_TWO = ("a", "b", "labels", "name_a", "name_b")
 Found = Comparison | ManyComparison
