@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import subspace_angles
 
-from cospan import JointFrame, ManyFrame, Summary
+from cospan import JointFrame, Summary
 from cospan.errors import InputError
-from cospan.model import SetCosts
+from cospan.model import ManyFrame, SetCosts
 from cospan.model.many import joint_rotation
 
 

@@ -19,7 +19,6 @@ from cospan.base.numbers import number
 from cospan.base.text import printable
 from cospan.comparison import Comparison, ManyComparison
 from cospan.errors import InputError
-from cospan.model import neither
 
 if TYPE_CHECKING:
     from cospan.evidence import Changes
@@ -140,7 +139,7 @@ def values_of(found: Comparison | ManyComparison) -> dict[str, Judged]:
         values["p"] = Judged(found.p)
     values |= _of_columns(found.changes)
     with suppress(InputError):  # raw angles and bare summaries have no typicality
-        values["neither"] = Judged(float(neither(found.group_b.alignment).mean()))
+        values["neither"] = Judged(float(found.group_b.alignment.neither().mean()))
     return values
 
 
