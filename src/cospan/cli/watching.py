@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from cospan.base.json import json_text
+from cospan.base.numbers import number
 from cospan.base.text import plural, printable
-from cospan.cli.gates import OF_WINDOWS, Gate, crossed, refuse_unknown, values_of_window
-from cospan.cli.options import WatchOutputs
+from cospan.cli.gates import Gate, told
 from cospan.cli.places import check_places
 from cospan.cli.terminal import Terminal
 from cospan.comparison.score_files import table_file
@@ -18,27 +18,27 @@ from cospan.monitoring import Monitoring, Profile, WindowResult
 from cospan.monitoring import monitor as monitor_windows
 from cospan.monitoring.files import is_monitoring_file
 
-#: Windows printed in full, at most: those in alarm, and the last ones.
-SHOWN = 12
+SHOWN = 5  # windows that are printed: those in alarm, or the last ones
 TABLES = (".csv", ".tsv", ".parquet", ".arrow")
 
 
-def profile(
-    terminal: Terminal,
-    data: Sequence[str],
-    output: Path,
-    columns: dict[str, Any],
-    time: str | None,
-    every: str | None,
-    rows: int,
-    seed: int,
-) -> None:
+class Outputs(NamedTuple):
+    """What comes out: pages and tables, the windows so far; JSON or text, all of it or 15 lines."""
+
+    pages: Sequence[Path] = ()
+    save: Path | None = None
+    json: bool = False
+    full: bool = False
+
+
+def profile(terminal: Terminal, data: Sequence[str], output: Path, options: dict[str, Any]) -> None:
     """Make a profile and write it."""
     check_places([output], data)
-    given = {"time": time, "every": every, "rows": rows, "seed": seed, **columns}
-    made = Profile.of(_one_or_all(data), name=_name(data), **given)
+    terminal.progress(f"reading {data[0]}", 0, None)
+    made = Profile.of(_one_or_all(data), name=_name(data), **options)
     made.save(output)
-    terminal.result(repr(made)[1:-1])
+    terminal.stop_progress()
+    terminal.text(repr(made)[1:-1])
     terminal.note(f"wrote {output} ({_size(output.stat().st_size)})")
 
 
@@ -46,34 +46,48 @@ def monitor(
     terminal: Terminal,
     reference: str,
     data: Sequence[str],
-    outputs: WatchOutputs,
-    columns: dict[str, Any],
     options: dict[str, Any],
-) -> list[Gate]:
-    """Compare windows, write and print what was asked for; returns the gates that were crossed."""
-    refuse_unknown(outputs.fail_on or [], OF_WINDOWS)
+    outputs: Outputs,
+    gates: Sequence[Gate],
+) -> bool:
+    """Compare windows, write and print what was asked for; returns whether a gate was broken."""
     _check_outputs(outputs, reference, data)
+    terminal.progress(f"reading {reference}", 0, None)
     found = monitor_windows(
-        reference,
-        _one_or_all(data),
-        name=_name(data),
-        progress=terminal.progress,
-        **options,
-        **columns,
+        reference, _one_or_all(data), name=_name(data), progress=terminal.progress, **options
     )
     terminal.stop_progress()
     if outputs.save is not None:
         found.save(outputs.save)
-    for path in outputs.output or []:
+    for path in outputs.pages:
         _write(found, path)
     if outputs.json:
-        terminal.result(json_text(found.to_dict()))
+        terminal.json(found.to_dict())
     else:
-        terminal.lines(_lines(found))
-    for written in (outputs.save, *(outputs.output or [])):
+        terminal.lines(_lines(found, len(found.windows) if outputs.full else SHOWN))
+    for written in (outputs.save, *outputs.pages):
         if written is not None:
             terminal.note(f"wrote {written}")
-    return _judged(terminal, found, outputs)
+    broken = [(gate, said) for gate in gates if (said := _broken_by(gate, found))]
+    for gate, said in broken:
+        terminal.error(told(gate, said))
+    return bool(broken)
+
+
+def _broken_by(gate: Gate, found: Monitoring) -> list[str]:
+    """What breaks a gate in the windows just read, in sentences."""
+    windows = [window for window in found.new_windows if window.judged]
+    if gate.what == "size":
+        over = [w for w in windows if w.effect > gate.bound]
+        return [f"the size is {number(float(w.effect))} in {w.label}." for w in over]
+    if gate.what == "p":
+        return [f"p is {number(w.p)} in {w.label}." for w in windows if w.p < gate.bound]
+    if gate.what == "missing":
+        over = [w for w in windows if w.missing - w.missing_before > gate.bound]
+        return [f"{w.missing_column} is missing more often in {w.label}." for w in over]
+    if gate.what == "drift":
+        return [f"{w.label} raises an alarm." for w in windows if w.alarm]
+    raise InputError(f"--fail-on {gate} is for compare; for monitor take drift.")
 
 
 def _size(n_bytes: int) -> str:
@@ -89,12 +103,12 @@ def _name(data: Sequence[str]) -> str:
     return Path(data[0]).name if len(data) == 1 else f"{len(data)} files"
 
 
-def _check_outputs(outputs: WatchOutputs, reference: str, data: Sequence[str]) -> None:
+def _check_outputs(outputs: Outputs, reference: str, data: Sequence[str]) -> None:
     inputs = [reference, *data]
     same = outputs.save is not None and outputs.save.resolve() == Path(reference).resolve()
     if same and is_monitoring_file(reference):
         inputs = list(data)  # tomorrow's window goes into the file that it is added to
-    pages = outputs.output or []
+    pages = outputs.pages
     check_places((*pages, outputs.save), inputs)
     for path in pages:
         if path.suffix not in (".html", ".json", *TABLES):
@@ -113,7 +127,7 @@ def _write(found: Monitoring, path: Path) -> None:
             write(found.columns())
 
 
-def _lines(found: Monitoring) -> Iterator[tuple[str, str]]:
+def _lines(found: Monitoring, most: int) -> Iterator[tuple[str, str]]:
     windows = plural(len(found.windows), "window")
     yield (
         "title",
@@ -122,11 +136,11 @@ def _lines(found: Monitoring) -> Iterator[tuple[str, str]]:
     yield "plain", printable(found.verdict)
     yield "plain", printable(found.promise)
     alarms = [w for w in found.windows if w.alarm]
-    shown = alarms[-SHOWN:] or list(found.windows[-3:])
+    shown = alarms[-most:] or list(found.windows[-min(most, 3) :])
     yield "head", "Alarms" if alarms else "The last windows"
     for window in shown:
         yield "plain", _line(window)
-        for reason in window.reasons[:3]:
+        for reason in window.reasons[:1]:
             yield "plain", f"      {printable(reason.text)}"
     if len(alarms) > len(shown):
         yield "plain", f"  … and {len(alarms) - len(shown):,} earlier ones"
@@ -140,19 +154,3 @@ def _line(window: WindowResult) -> str:
         f"{window.score / window.level:.2f} of the alarm level  "
         f"AUC {window.effect:.2f}  p {window.p_text}"
     )
-
-
-def _judged(terminal: Terminal, found: Monitoring, outputs: WatchOutputs) -> list[Gate]:
-    """The gates that a window measured now crosses."""
-    failed: list[Gate] = []
-    told: list[str] = []
-    for window in found.new_windows:
-        values = values_of_window(window)
-        here = crossed(outputs.fail_on or [], values)
-        failed += [gate for gate in here if gate not in failed]
-        told += [f"--fail-on {gate}: {printable(gate.found(values))}." for gate in here]
-    for line in told[:SHOWN]:
-        terminal.error(line)
-    if len(told) > SHOWN:
-        terminal.error(f"--fail-on: crossed {len(told) - SHOWN:,} times more.")
-    return failed
