@@ -4,10 +4,11 @@
     python docs/renew.py README.md docs/many.md src/cospan/audit
     python docs/renew.py --check docs                      only say what would change (exit code 1)
 
-Examples run as in the tests: warnings are errors, and what still matches (white space and `...`
-aside) is left as it is. An example that fails with an error it does not show is reported and left
-alone, with the rest of its page. Read the difference before you commit it: this script makes
-outputs current, not right.
+In Markdown the outputs of ``$ cospan …`` in console blocks are renewed, too, with files of such
+names made as in tests/test_docs_commands.py. Examples run as in the tests: warnings are errors,
+and what still matches (white space and `...` aside) is left as it is. An example that fails with
+an error it does not show is reported and left alone, with the rest of its page. Read the
+difference before you commit it: this script makes outputs current, not right.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import doctest
 import importlib
 import io
 import os
+import re
 import sys
 import textwrap
 import traceback
@@ -107,10 +109,24 @@ def renewed(lines, test, changed):
     return lines
 
 
+def renewed_console(text):
+    """The text with new outputs of commands: blocks of one `$ cospan …` line and what it prints."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    from test_docs_commands import printed_by
+
+    def with_output(block):
+        command, shown = block[1], block[2]
+        return f"```console\n$ {command}\n{printed_by(command) if shown else ''}```"
+
+    return re.sub(r"```console\n\$ (cospan [^\n]*)\n(.*?)```", with_output, text, flags=re.DOTALL)
+
+
 def renew(path, check):
     """Renew one file; returns whether it changed and the errors of examples that could not run."""
-    changed, errors = False, []
-    lines = path.read_text(encoding="utf-8").splitlines()
+    before = path.read_text(encoding="utf-8")
+    errors = []
+    text = renewed_console(before) if path.suffix == ".md" and "```console" in before else before
+    lines = text.splitlines()
     for test in sorted(tests_of(path), key=lambda test: -test.lineno):
         runner = Runner()
         with warnings.catch_warnings(), chdir(ROOT):
