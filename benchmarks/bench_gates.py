@@ -61,7 +61,7 @@ def numbers(data):
 
 def levels(data):
     """Columns of text with a few levels."""
-    found = data.select_dtypes("object")
+    found = data.select_dtypes(exclude="number")
     return list(found.columns[(found.nunique() > 1) & (found.nunique() < 30)])
 
 

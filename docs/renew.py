@@ -30,6 +30,7 @@ os.environ.setdefault("COLUMNS", "80")
 
 ROOT = Path.cwd()  # run it in the root of the repository
 SOURCES = ROOT / "src"
+sys.path.insert(0, str(ROOT / "tests"))
 PLACES = [*ROOT.glob("*.md"), ROOT / "docs", SOURCES]
 SKIPPED = {"_build", "api", "gallery", "gallery_built", "images"}
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -111,10 +112,10 @@ def renewed(lines, test, changed):
 
 def renewed_console(text):
     """The text with new outputs of commands: blocks of one `$ cospan …` line and what it prints."""
-    sys.path.insert(0, str(ROOT / "tests"))
-    from test_docs_commands import printed_by
 
     def with_output(block):
+        from test_docs_commands import printed_by
+
         command, shown = block[1], block[2]
         return f"```console\n$ {command}\n{printed_by(command) if shown else ''}```"
 
@@ -124,9 +125,7 @@ def renewed_console(text):
 def renew(path, check):
     """Renew one file; returns whether it changed and the errors of examples that could not run."""
     before = path.read_text(encoding="utf-8")
-    errors = []
-    text = renewed_console(before) if path.suffix == ".md" and "```console" in before else before
-    lines = text.splitlines()
+    lines, errors = before.splitlines(), []
     for test in sorted(tests_of(path), key=lambda test: -test.lineno):
         runner = Runner()
         with warnings.catch_warnings(), chdir(ROOT):
@@ -139,14 +138,15 @@ def renew(path, check):
             continue
         now = renewed(lines, test, runner.changed)
         if now is None:
-            errors.append(
-                f"{place}: the docstring at line {test.lineno + 1} has to be renewed by hand"
-            )
+            errors.append(f"{place}:{test.lineno + 1}: this docstring has to be renewed by hand")
         else:
-            changed, lines = True, now
-    if changed and not check:
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return changed, errors
+            lines = now
+    after = "\n".join(lines) + "\n"
+    if path.suffix == ".md":
+        after = renewed_console(after)
+    if after != before and not check:
+        path.write_text(after, encoding="utf-8")
+    return after != before, errors
 
 
 def main():
