@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
-from cospan.base.arrays import Array, to_numpy
+from cospan.base.arrays import to_numpy
 from cospan.base.checks import as_count, as_rows, as_seed, check_names, feature_names_of, is_real
 from cospan.base.tables import make_dataframe
-from cospan.base.types import Floats
+from cospan.base.types import Array, Floats
 from cospan.distribution import angle_auc, angle_histogram, fisher_rao
 from cospan.errors import InputError
 from cospan.model import Given, JointFrame, Settings

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 import typer
 
-from cospan.base.numbers import number, share_text
-from cospan.base.text import printable, set_name
+from cospan.base.text import number, printable, set_name, share_text
 from cospan.errors import InputError
 from cospan.evidence import Finding
 from cospan.wording import SCHEMA, sentence

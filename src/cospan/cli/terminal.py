@@ -107,7 +107,7 @@ class Terminal:
 
     def json(self, values: Any) -> None:
         """Plain values to stdout as JSON, in which no CI system finds a command."""
-        from cospan.base.json import json_text  # loads NumPy, and --help need not
+        from cospan.base.tables import json_text  # loads NumPy, and --help need not
 
         self.data(json_text(values).replace("##", "#\\u0023"))
 

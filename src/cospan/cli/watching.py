@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cospan.base.json import json_text
-from cospan.base.numbers import number
-from cospan.base.text import plural, printable
+from cospan.base.tables import json_text
+from cospan.base.text import number, plural, printable
 from cospan.cli.gates import Gate, told
 from cospan.cli.places import check_places
 from cospan.cli.terminal import Terminal

@@ -12,8 +12,8 @@ import scipy.stats
 
 from cospan.base.checks import as_count
 from cospan.base.notes import warn
-from cospan.base.numbers import chance
 from cospan.base.tables import make_dataframe
+from cospan.base.text import chance
 from cospan.errors import MissingDependencyError
 from cospan.measures import distances
 from cospan.measures.pair import Pair, read_pair
