@@ -424,5 +424,5 @@ def test_bad_columns_are_said(tmp_path):
         open_source(frame, strict=True)
     (tmp_path / "a.csv").write_text("")
     with pytest.raises(Exception, match=r"a\.csv") as caught:
-        ours.read_lazily(tmp_path / "a.csv")
+        cospan.distributed.read_lazily(tmp_path / "a.csv")
     assert "\n" not in str(caught.value)
