@@ -149,7 +149,7 @@ def _known(typicality: Any, weights: Floats) -> Floats:
 
 
 def like_neither(strange: Floats | None) -> NDArray[np.bool_]:
-    """Which rows no set finds usual, by `Alignment.neither`'s rule for any number of sets.
+    """Which rows no set finds usual, by the rule of :attr:`cospan.Alignment.neither`.
 
     >>> like_neither(np.array([0.5, 0.002, 0.6]))
     array([False,  True, False])
