@@ -88,9 +88,9 @@ CASES = [
     # columns and values
     ("compare towns.csv good.csv", 1, "no column in common.*'name', 'town'"),
     ("compare two.npz::a narrow.npy", 1, "3.*2"),
-    ("compare good.csv renamed.csv", 0, "z is called <script> in renamed"),
+    ("compare good.csv renamed.csv --full", 0, "z is called <script> in renamed"),
     ("compare twice.csv good.csv", 1, "more than one column is called 'x'"),
-    ("compare words.csv good.csv", 0, "y is text in words.* and a number in good"),
+    ("compare words.csv good.csv --full", 0, "y is text in words.* and a number in good"),
     ("compare good.csv dates.csv --columns x", 1, "no column is left"),
     ("compare good.csv b.csv --columns x,q", 1, "'q'"),
     ("compare good.csv b.csv --columns x,y,y", 1, "twice"),

