@@ -11,7 +11,7 @@ SOURCES := src tests benchmarks paper docs
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help install chromium lint types tests test coverage lower core wheel docs linkcheck \
+.PHONY: help install chromium lint types tests test coverage lower core wheel docs linkcheck renew \
         bench reproduce demo format clean
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo "make test       lint, types, every test and every example in docstrings and docs"
 	@echo "make coverage   the tests with branch coverage, as text and in htmlcov/"
 	@echo "make docs       the documentation site in docs/_build/html, warnings are errors"
+	@echo "make renew      write the outputs of all examples again, as the code prints them now"
 	@echo "make linkcheck  ask every address outside that the documentation names"
 	@echo "make lower      the tests with the oldest dependencies allowed"
 	@echo "make core       the library without its extras: it imports, compares arrays, and says"
@@ -122,6 +123,9 @@ docs: .venv/.has-docs
 
 linkcheck: .venv/.has-docs
 	$(ONE_THREAD) $(BIN)/python -m sphinx -b linkcheck -q docs docs/_build/linkcheck
+
+renew: .venv/.has-test
+	$(ONE_THREAD) $(BIN)/python docs/renew.py
 
 # ---- the rest ------------------------------------------------------------------------------------
 

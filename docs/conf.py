@@ -88,3 +88,23 @@ html_sidebars = {"index": [], "tutorial": []}
 linkcheck_timeout = 20
 linkcheck_retries = 2
 linkcheck_ignore = [r"https://doi\.org/.*"]  # publishers turn robots away
+
+
+def write_example_report(app):
+    """The page that the first page links to: what `cospan compare` writes, built anew."""
+    from sklearn.datasets import load_wine
+
+    from cospan import compare
+    from cospan.report import write
+
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    found = compare({"Barolo": X[y == 0], "Grignolino": X[y == 1]})
+    (HERE / "_build").mkdir(exist_ok=True)
+    write(found, HERE / "_build/example-report.html")
+
+
+html_extra_path = ["_build/example-report.html"]
+
+
+def setup(app):
+    app.connect("config-inited", lambda app, config: write_example_report(app))

@@ -7,8 +7,8 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import average_precision_score
 
-from cospan import JointFrame, LabelAudit, audit_labels, importance_weights
-from cospan.audit import flips
+from cospan import JointFrame, audit_labels, importance_weights
+from cospan.audit import LabelAudit, flips
 from cospan.errors import InputError
 
 

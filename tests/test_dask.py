@@ -1,7 +1,6 @@
 """Dask collections give what the same rows in memory give, on any scheduler."""
 
 import importlib
-import json
 import os
 import pickle
 import signal
@@ -18,6 +17,7 @@ from numpy.testing import assert_allclose
 
 import cospan.distributed
 from cospan import JointFrame, Summary, compare
+from cospan.data import encode, open_source
 from cospan.distributed import _for_workers
 from cospan.errors import InputError
 from cospan.summary import SummaryOptions, of_chunks, of_rows
@@ -324,28 +324,6 @@ def test_the_estimator_fits_to_collections(classes):
         AlignmentAngleClassifier().fit(lazy(X), y[:5])
 
 
-@needs_cluster
-def test_the_command_line_leaves_files_to_a_scheduler(tmp_path):
-    distributed = importlib.import_module("distributed")
-    from typer.testing import CliRunner
-
-    from cospan.cli import app
-
-    paths = [str(tmp_path / f"{name}.parquet") for name in "ab"]
-    for seed, path in enumerate(paths):
-        pd.DataFrame(rows(300, d=4, seed=seed), columns=list("wxyz")).to_parquet(path)
-    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster:
-        options = ["--json", "--quiet", "--permutations", "19"]
-        there = ["compare", *paths, *options, "--scheduler", cluster.scheduler_address]
-        found = CliRunner().invoke(app, there)
-    here = CliRunner().invoke(app, ["compare", *paths, *options])
-    assert found.exit_code == here.exit_code == 0, found.output
-    found, here = json.loads(found.stdout), json.loads(here.stdout)
-    assert [found[side]["name"] for side in "ab"] == ["a.parquet", "b.parquet"]
-    for side in "ab":
-        assert found[side]["theta_degrees"] == pytest.approx(here[side]["theta_degrees"])
-
-
 def test_alignments_of_unknown_length_have_posteriors_and_say_so():
     A, B = rows(120, d=4, seed=1), rows(100, d=4, seed=2)
     frame = JointFrame.fit(A, B, shrinkage=0.1)
@@ -366,3 +344,41 @@ def test_a_bad_value_is_found_in_its_block():
     frame = JointFrame.fit(rows(50, d=3, seed=1), rows(50, d=3, seed=2), shrinkage=0.1)
     with pytest.raises(InputError, match=r"^Block 2 \(from 0\): Z contains NaN at row 10"):
         frame.align(da.from_array(X, chunks=(30, 3))).theta.compute()
+
+
+def mixed_rows(seed=0, rows=90):
+    rng = np.random.default_rng(seed)
+    values = {f"x{j}": rng.normal(size=rows) + j * seed for j in range(3)}
+    return pd.DataFrame(
+        {
+            "key": [f"row {i}" for i in range(rows)],
+            **values,
+            "count": rng.integers(0, 9, rows),
+            "kind": np.array(["cat", "dog", "cow"])[np.arange(rows) % 3],
+        }
+    )
+
+
+def test_identifiers_and_labels_come_with_the_rows():
+    dd = importlib.import_module("dask.dataframe")
+    with importlib.import_module("dask").config.set(scheduler="synchronous"):
+        frame = dd.from_pandas(mixed_rows(), npartitions=3)
+        (source,) = encode([open_source(frame, label="kind", id_column="key")])
+        assert source.lazy is None
+        chunk = source.read()
+    assert chunk.ids.tolist() == mixed_rows()["key"].tolist()
+    assert chunk.labels.tolist() == mixed_rows()["kind"].tolist()
+    assert source.feature_names == ("x0", "x1", "x2", "count")
+
+
+def test_bad_columns_are_said(tmp_path):
+    dd = importlib.import_module("dask.dataframe")
+    frame = dd.from_pandas(mixed_rows(), npartitions=2)
+    with pytest.raises(InputError, match=r"no column is called 'nothing' \(asked for by columns="):
+        encode([open_source(frame, columns=["nothing"])])
+    with pytest.raises(InputError, match="strict"):
+        open_source(frame, strict=True)
+    (tmp_path / "a.csv").write_text("")
+    with pytest.raises(Exception, match=r"a\.csv") as caught:
+        cospan.distributed.read_lazily(tmp_path / "a.csv")
+    assert "\n" not in str(caught.value)

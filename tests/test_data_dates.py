@@ -7,7 +7,7 @@ import pytest
 from cospan import audit_labels, compare, monitor
 from cospan.data import EncodingPlan, encode_by, open_source
 from cospan.errors import InputError
-from cospan.panel.reading import read_pair
+from cospan.measures.pair import read_pair
 from cospan.wording import note_sentence
 from opened import learn_plan, opened
 

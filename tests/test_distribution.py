@@ -19,7 +19,6 @@ from cospan.distribution import (
     bhattacharyya,
     bin_posterior,
     fisher_rao,
-    fisher_rao_samples,
     hellinger,
     overlap,
     posterior_ambiguity,
@@ -84,14 +83,14 @@ def test_two_bins_equal_the_integral_of_the_fisher_metric():
         assert ours == pytest.approx(length, abs=1e-12)
 
 
-def test_one_sample_as_a_histogram_of_its_posterior_has_the_sample_distance():
+def test_posteriors_of_two_samples_are_twice_their_angles_apart():
     first, second = np.radians([12.0, 71.0])
 
     def posterior(theta):
         return [math.cos(theta) ** 2, math.sin(theta) ** 2]
 
-    expected = fisher_rao(posterior(first), posterior(second))
-    assert fisher_rao_samples(first, second) == pytest.approx(expected, abs=1e-12)
+    found = fisher_rao(posterior(first), posterior(second))
+    assert found == pytest.approx(2 * (second - first), abs=1e-12)
 
 
 def test_nearly_equal_histograms_keep_their_digits():
@@ -231,7 +230,6 @@ def test_auc_equals_scikit_learn_with_ties():
         (lambda: posterior_ambiguity([1.0], [1.0], prior=0), "prior"),
         (lambda: posterior_ambiguity([1.0], [1.0], prior=math.nan), "prior"),
         (lambda: angle_auc([0.2], []), "theta_b is empty"),
-        (lambda: fisher_rao_samples([0.2], [math.inf]), "other"),
         (lambda: smooth_distances([], [0.2]), "theta_a is empty"),
         (lambda: smooth_distances([0.2], [45.0]), "theta_b reaches.*radians"),
     ],

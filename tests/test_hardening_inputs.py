@@ -192,7 +192,7 @@ def test_escapes_in_names_do_not_reach_a_terminal(monkeypatch):
     monkeypatch.setattr(sys, "stdout", FakeTerminal())
     monkeypatch.setattr(sys, "stderr", FakeTerminal())
     terminal = Terminal()
-    terminal.result("id,theta\n\x1b[2J\x9b31m,45\n")
+    terminal.data("id,theta\n\x1b[2J\x9b31m,45\n")
     terminal.progress("reading \x1b]0;owned\x07", 1, 2)
     terminal._start_bars()
     terminal.stop_progress()

@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import subspace_angles
 
-from cospan import JointFrame, ManyFrame, Summary
+from cospan import JointFrame, Summary
 from cospan.base.factorizations import joint_rotation
 from cospan.errors import InputError
-from cospan.model import SetCosts
+from cospan.model import ManyFrame, SetCosts
 
 
 def planted(noise, n=300, d=50, seed=0):

@@ -90,29 +90,3 @@ def test_the_printed_json_is_the_written_one(rows, schema, tmp_path, K):
     assert done.exit_code == 0, done.stderr
     assert done.stdout == (tmp_path / "x.json").read_text(encoding="utf-8")
     checked(done.stdout, schema)
-
-
-@pytest.mark.parametrize("K", [2, 3])
-def test_other_measures_are_in_the_json_or_refused_before_anything_is_written(
-    rows, schema, tmp_path, K
-):
-    paths = [str(tmp_path / f"{name}.npy") for name in NAMES[:K]]
-    for path, part in zip(paths, rows, strict=False):
-        np.save(path, part)
-    table = np.column_stack([np.vstack(rows[:K]), np.repeat(range(K), [len(r) for r in rows[:K]])])
-    np.savetxt(tmp_path / "all.csv", table, "%.9g", ",", header="x,y,z,kind", comments="")
-    before = sorted(tmp_path.iterdir())
-    for given in (paths, [str(tmp_path / "all.csv"), "--label", "kind"]):
-        asked = ["--panel", "--json", "-o", tmp_path / "r.json", "--scores", tmp_path / "s.csv"]
-        done = CliRunner().invoke(cli.app, ["compare", *given, *map(str, asked)])
-        if K == 3:
-            assert done.exit_code == 2
-            assert "for two sets only" in " ".join(done.stderr.replace("│", " ").split())
-            assert sorted(tmp_path.iterdir()) == before
-            continue
-        assert done.exit_code == 0, done.stderr
-        data = checked(done.stdout, schema)
-        assert {"alignment angle", "MMD"} <= {one["name"] for one in data["panel"]["measures"]}
-        written = checked((tmp_path / "r.json").read_text("utf-8"), schema)
-        assert set(written) == set(data)
-        assert "panel" not in json.loads(compare(*rows[:2], n_permutations=19).to_json())

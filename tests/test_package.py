@@ -30,7 +30,7 @@ ORDER = """
     data
     evidence
     audit
-    panel
+    measures
     comparison
     monitoring
     plots

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,17 +16,12 @@ from cospan.plots import (
     plot_attribution,
     plot_costs,
     plot_directions,
-    plot_feature_distributions,
     plot_features,
-    plot_map,
     plot_pair_matrix,
-    plot_parts,
     plot_posterior,
     plot_samples,
-    plot_sensitivity,
     plot_spectrum,
 )
-from cospan.studies import Sensitivity, SettingChange
 from report_cases import HOSTILE, comparison, mixed_table
 
 
@@ -70,23 +66,9 @@ def test_drawing_leaves_pyplot_alone():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def study():
-    change = {"shrinkage": 0.1, "rank_correlation": 1.0, "fisher_rao_change": 0.1}
-    change |= {"fisher_rao": 2.0, "auc": 0.9}
-    settings = [("reference", ""), ("shrinkage", "0.0"), ("shrinkage", "0.5"), ("center", "each")]
-    rows = [
-        SettingChange(name, value, mean_degrees=i, q95_degrees=2.0 * i, flips=i / 100, **change)
-        for i, (name, value) in enumerate(settings)
-    ]
-    return Sensitivity(tuple(rows), np.zeros(3), {}, bins=30, repeats=1)
-
-
 def every_plot(table, pictures, frame):
     return {
         "features": lambda ax: plot_features(table, ax=ax),
-        "feature distributions": lambda ax: plot_feature_distributions(table, ax=ax),
-        "parts": lambda ax: plot_parts(table, ax=ax),
-        "map": lambda ax: plot_map(table, ax=ax),
         "angles": lambda ax: plot_angles(table, ax=ax),
         "posterior": lambda ax: plot_posterior(table, ax=ax),
         "costs": lambda ax: plot_costs(table, ax=ax),
@@ -97,19 +79,8 @@ def every_plot(table, pictures, frame):
         "sample bars": lambda ax: plot_samples(table, n=2, ax=ax),
         "attribution": lambda ax: plot_attribution(pictures.group_a, 3, image_shape=(8, 8), ax=ax),
         "attribution bars": lambda ax: plot_attribution(table.group_a, 3, ax=ax),
-        "sensitivity": lambda ax: plot_sensitivity(study(), ax=ax),
         "pair matrix": lambda ax: plot_pair_matrix("ab", np.eye(2), ax=ax),
     }
-
-
-def test_sensitivity_shows_every_changed_setting():
-    ax = plot_sensitivity(study())
-    mean, most = ax.lines
-    np.testing.assert_array_equal(mean.get_xdata(), [1, 2, 3])
-    np.testing.assert_array_equal(most.get_xdata(), [2, 4, 6])
-    ticks = [tick.get_text() for tick in ax.get_yticklabels()]
-    assert ticks == ["shrinkage 0.0", "shrinkage 0.5", "center each"]
-    assert "2.0%" in [text.get_text() for text in ax.texts]
 
 
 @pytest.mark.parametrize("name", list(every_plot(None, None, None)))
@@ -232,36 +203,6 @@ def test_features_are_drawn_in_the_order_of_the_table(mixed):
     assert ax.texts[0].get_text().strip() == rows[0].change
 
 
-def test_distributions_are_those_of_the_columns(mixed):
-    ax = plot_feature_distributions(mixed, ["tenure", "plan", "paperless", "first order"])
-    tenure, plan, _, first = drawn(ax).child_axes
-    place = mixed.feature_names.index("tenure")
-    edges = tenure.patches[0].get_data().edges
-    values = np.clip(mixed.group_a.rows[:, place], edges[0], edges[-1])
-    shares = np.histogram(values, bins=edges)[0] / len(values)
-    np.testing.assert_allclose(tenure.patches[0].get_data().values, shares)
-    levels = [tick.get_text() for tick in plan.get_xticklabels()]
-    heights = [bar.get_height() for bar in plan.patches[: len(levels)]]
-    expected = [mixed.features["plan"].a.levels.get(level, 0) for level in levels]
-    np.testing.assert_allclose(heights, expected)
-    assert first.get_xticklabels()[0].get_text().startswith("20")
-
-
-def test_parts_are_those_of_the_verdict(mixed):
-    widths = [bar.get_width() for bar in plot_parts(mixed).patches]
-    expected = sorted(mixed.verdict.shares.values(), reverse=True)
-    np.testing.assert_allclose(widths, [100 * share for share in expected if share > 0])
-
-
-def test_the_map_has_the_two_directions_that_differ_most(table):
-    ax = plot_map(table)
-    top = np.argsort(-np.asarray(table.frame.differences), kind="stable")[:2]
-    x, y = ax.lines[0].get_data()
-    expected = table.frame.coordinates(table.group_a.rows)[:, top]
-    np.testing.assert_allclose(np.stack([x, y], axis=1), expected)
-    assert f"direction {top[0] + 1} " in ax.get_xlabel()
-
-
 def test_samples_of_a_comparison_are_sorted_by_angle(pictures):
     titles = [panel.get_title() for panel in plot_samples(pictures, n=4).child_axes]
     angles = [float(title.split()[1][:-1]) for title in titles]
@@ -304,7 +245,6 @@ def test_hostile_names_draw_as_text(name):
     columns = [f"{i}{nasty}" for i in range(4)]
     case = comparison(60, 60, 4, names=(nasty, nasty), feature_names=columns)
     drawn(plot_features(case))
-    drawn(plot_feature_distributions(case))
     drawn(plot_angles(case))
     drawn(plot_posterior(case))
     drawn(plot_directions(case, n=1))
@@ -321,10 +261,8 @@ def test_hostile_names_draw_as_text(name):
         (lambda: plot_samples(np.ones((2, 12)), titles=["one"]), "titles has 1"),
         (lambda: plot_directions(np.ones((2, 12)), titles=["one"]), "titles has 1"),
         (lambda: plot_attribution(np.ones((2, 12)), 5), "no sample 5"),
-        (lambda: plot_sensitivity(Sensitivity((), np.zeros(1), {}, 30, 1)), "no setting"),
         (lambda: plot_pair_matrix(["a"], np.ones((2, 2))), "names"),
-        (lambda: plot_features(object()), "no table of columns"),
-        (lambda: plot_feature_distributions(comparison(30, 30, 2), ["hat"]), "no column 'hat'"),
+        (lambda: plot_features(SimpleNamespace(features=None)), "no table of columns"),
     ],
 )
 def test_what_does_not_fit_is_said(call, message):

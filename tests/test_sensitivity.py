@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
-from cospan import JointFrame, Sensitivity, angle_histogram, fisher_rao, sensitivity
+from cospan import JointFrame, angle_histogram, fisher_rao, sensitivity
 from cospan.errors import InputError
-from cospan.studies import STUDY
+from cospan.studies import STUDY, Sensitivity
 
 
 @pytest.fixture(scope="module")

@@ -10,18 +10,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_t
 from sklearn.datasets import load_digits
 
-from cospan import (
-    AlignmentAngleClassifier,
-    JointFrame,
-    ManyFrame,
-    Summary,
-)
+from cospan import AlignmentAngleClassifier, JointFrame, Summary
 from cospan.base.tolerance import FAST_SHRINKAGE
 from cospan.comparison.settings import Options
 from cospan.errors import CospanWarning, InputError
 from cospan.model import (
     Calibration,
     Given,
+    ManyFrame,
     PreparedSets,
     SetCosts,
     Settings,

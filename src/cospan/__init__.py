@@ -25,22 +25,13 @@ from typing import TYPE_CHECKING, Any
 from cospan._version import VERSION
 
 if TYPE_CHECKING:  # `as` says that a name is meant for others, too
-    from cospan.audit import ImportanceWeights as ImportanceWeights
-    from cospan.audit import LabelAudit as LabelAudit
     from cospan.audit import audit_labels as audit_labels
     from cospan.audit import importance_weights as importance_weights
     from cospan.comparison import Comparison as Comparison
-    from cospan.comparison import LikeNeither as LikeNeither
     from cospan.comparison import ManyComparison as ManyComparison
-    from cospan.comparison import ScoredGroup as ScoredGroup
     from cospan.comparison import compare as compare
     from cospan.comparison import compare_many as compare_many
     from cospan.decomposition import GSVD as GSVD
-    from cospan.decomposition import Blocks as Blocks
-    from cospan.decomposition import JuliaForm as JuliaForm
-    from cospan.decomposition import LapackForm as LapackForm
-    from cospan.decomposition import MatlabForm as MatlabForm
-    from cospan.decomposition import PartialGSVD as PartialGSVD
     from cospan.decomposition import gsvd as gsvd
     from cospan.decomposition import gsvds as gsvds
     from cospan.decomposition import gsvdvals as gsvdvals
@@ -50,41 +41,31 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others, too
     from cospan.distribution import fisher_rao as fisher_rao
     from cospan.distribution import hellinger as hellinger
     from cospan.distribution import posterior_ambiguity as posterior_ambiguity
+    from cospan.errors import CospanError as CospanError
+    from cospan.errors import CospanWarning as CospanWarning
+    from cospan.errors import InputError as InputError
+    from cospan.errors import MissingDependencyError as MissingDependencyError
+    from cospan.errors import ModelFileError as ModelFileError
+    from cospan.errors import SourceError as SourceError
     from cospan.estimator import AlignmentAngleClassifier as AlignmentAngleClassifier
     from cospan.evidence import separation as separation
     from cospan.evidence import shift_test as shift_test
+    from cospan.measures import fidelity as fidelity
+    from cospan.measures import measure_panel as measure_panel
     from cospan.model import Alignment as Alignment
-    from cospan.model import Attribution as Attribution
-    from cospan.model import Directions as Directions
     from cospan.model import JointFrame as JointFrame
-    from cospan.model import LeaveOneOut as LeaveOneOut
-    from cospan.model import ManyFrame as ManyFrame
-    from cospan.model import Prototypes as Prototypes
     from cospan.model import attribute as attribute
     from cospan.model import extreme_directions as extreme_directions
-    from cospan.model import neither as neither
     from cospan.model import prototypes as prototypes
     from cospan.model import shared_directions as shared_directions
     from cospan.model_file import load as load
     from cospan.model_file import save as save
-    from cospan.monitoring import Episode as Episode
     from cospan.monitoring import Monitoring as Monitoring
     from cospan.monitoring import Profile as Profile
-    from cospan.monitoring import Window as Window
     from cospan.monitoring import monitor as monitor
-    from cospan.panel import Fidelity as Fidelity
-    from cospan.panel import Measure as Measure
-    from cospan.panel import Panel as Panel
-    from cospan.panel import fidelity as fidelity
-    from cospan.panel import measure_panel as measure_panel
-    from cospan.procrustes import RelativeProcrustes as RelativeProcrustes
-    from cospan.procrustes import SpanView as SpanView
     from cospan.procrustes import relative_procrustes as relative_procrustes
     from cospan.procrustes import span_view as span_view
-    from cospan.studies import Sensitivity as Sensitivity
-    from cospan.studies import SettingChange as SettingChange
     from cospan.studies import sensitivity as sensitivity
-    from cospan.summary import RowSample as RowSample
     from cospan.summary import Summary as Summary
 
 __version__ = VERSION
@@ -92,21 +73,22 @@ __version__ = VERSION
 # Public names and the modules they live in. They are imported on first use, so that `import
 # cospan` and `cospan --help` answer at once. (Keep the block for type checkers above in step.)
 _NAMES = {
-    "audit": "ImportanceWeights LabelAudit audit_labels importance_weights",
-    "comparison": "Comparison LikeNeither ManyComparison ScoredGroup compare compare_many",
-    "decomposition": "Blocks GSVD JuliaForm LapackForm MatlabForm PartialGSVD gsvd gsvds gsvdvals",
+    "audit": "audit_labels importance_weights",
+    "comparison": "Comparison ManyComparison compare compare_many",
+    "decomposition": "GSVD gsvd gsvds gsvdvals",
     "distribution": "angle_histogram bhattacharyya bin_posterior fisher_rao hellinger "
     "posterior_ambiguity",
+    "errors": "CospanError CospanWarning InputError MissingDependencyError ModelFileError "
+    "SourceError",
     "estimator": "AlignmentAngleClassifier",
     "evidence": "separation shift_test",
-    "model": "Alignment Attribution Directions JointFrame LeaveOneOut ManyFrame Prototypes "
-    "attribute extreme_directions neither prototypes shared_directions",
+    "measures": "fidelity measure_panel",
+    "model": "Alignment JointFrame attribute extreme_directions prototypes shared_directions",
     "model_file": "load save",
-    "monitoring": "Episode Monitoring Profile Window monitor",
-    "panel": "Fidelity Measure Panel fidelity measure_panel",
-    "procrustes": "RelativeProcrustes SpanView relative_procrustes span_view",
-    "studies": "Sensitivity SettingChange sensitivity",
-    "summary": "RowSample Summary",
+    "monitoring": "Monitoring Profile monitor",
+    "procrustes": "relative_procrustes span_view",
+    "studies": "sensitivity",
+    "summary": "Summary",
 }
 _PUBLIC = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -39,7 +39,6 @@ __all__ = [
     "bhattacharyya",
     "bin_posterior",
     "fisher_rao",
-    "fisher_rao_samples",
     "hellinger",
     "overlap",
     "posterior_ambiguity",
@@ -177,19 +176,6 @@ def _half_right(theta: ArrayLike) -> float:
     return float(dtype.type(math.pi / 4)) if narrow and dtype is not None else math.pi / 4
 
 
-def fisher_rao_samples(theta: ArrayLike, other: ArrayLike) -> Floats:
-    """Fisher-Rao distance 2|θ - θ'| between the label posteriors of single samples.
-
-    An angle θ stands for the posterior (cos²θ, sin²θ) over "A" and "B". Arguments broadcast.
-
-    >>> from cospan.distribution import fisher_rao_samples
-    >>> fisher_rao_samples(np.radians([0.0, 30.0]), np.radians(45.0)).round(4)
-    array([1.5708, 0.5236])
-    """
-    first, second = in_range(theta, "theta"), in_range(other, "other")
-    return np.asarray(2.0 * np.abs(first - second))
-
-
 def overlap(P: ArrayLike, Q: ArrayLike) -> float:
     """Overlap coefficient Σ min(Pᵢ, Qᵢ): the mass that both histograms have in common."""
     p, q = as_histograms(P, Q)
@@ -231,7 +217,7 @@ def posterior_ambiguity(P: ArrayLike, Q: ArrayLike, prior: float = 0.5) -> float
 
     Examples
     --------
-    >>> from cospan.distribution import posterior_ambiguity
+    >>> from cospan import posterior_ambiguity
     >>> posterior_ambiguity([0.5, 0.5], [0.5, 0.5]), posterior_ambiguity([1, 0], [0, 1])
     (0.5, 0.0)
     """
@@ -247,7 +233,6 @@ def angle_auc(theta_a: ArrayLike, theta_b: ArrayLike) -> float:
 
     0.5: the angles tell nothing apart; 1: every B lies above every A.
 
-    >>> from cospan.distribution import angle_auc
     >>> angle_auc(np.radians([10, 20, 40]), np.radians([40, 60]))
     0.9166666666666666
     """
@@ -277,12 +262,18 @@ def _chord(p: Floats, q: Floats) -> float:
 
 def as_angles(theta: ArrayLike, name: str) -> Floats:
     """A flat float64 array of at least one angle, checked."""
-    angles = in_range(theta, name)
+    angles = _numbers(theta, name, "angles")
     if angles.ndim != 1:
         raise InputError(f"{name} must be one row of angles, but its shape is {angles.shape}.")
     if angles.size == 0:
         raise InputError(f"{name} is empty: at least one angle is needed.")
-    return angles
+    low, high = float(angles.min()), float(angles.max())
+    if not -ANGLE_ROUNDING <= low <= high <= _RIGHT_ANGLE + ANGLE_ROUNDING:
+        raise InputError(
+            f"{name} reaches from {low:.6g} to {high:.6g}, but angles lie in [0, π/2]: pass "
+            "radians, not degrees."
+        )
+    return np.clip(angles, 0.0, _RIGHT_ANGLE)
 
 
 def bin_index(angles: Floats, bins: int) -> Index:
@@ -313,20 +304,6 @@ def _numbers(values: Any, name: str, kind: str) -> Floats:
             "come from."
         )
     return array
-
-
-def in_range(theta: ArrayLike, name: str) -> Floats:
-    """Angles of any shape as float64, checked."""
-    angles = _numbers(theta, name, "angles")
-    if (
-        angles.size
-        and not -ANGLE_ROUNDING <= angles.min() <= angles.max() <= _RIGHT_ANGLE + ANGLE_ROUNDING
-    ):
-        raise InputError(
-            f"{name} reaches from {angles.min():.6g} to {angles.max():.6g}, but angles lie in "
-            "[0, π/2]: pass radians, not degrees."
-        )
-    return np.clip(angles, 0.0, _RIGHT_ANGLE)
 
 
 def _histogram(values: ArrayLike, name: str) -> Floats:

@@ -46,16 +46,6 @@ class RelativeProcrustes:
     frame : JointFrame
     lift : ndarray, (k, d)
         Shared coordinates times this are in feature space.
-
-    Examples
-    --------
-    >>> from cospan import JointFrame, relative_procrustes
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(100, 3))
-    >>> turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
-    >>> found = relative_procrustes(JointFrame.fit(X, X @ turn), X, X @ turn)
-    >>> found.rotation.shape, bool(found.residual < 0.5)
-    ((3, 3), True)
     """
 
     rotation: np.ndarray = field(repr=False)
@@ -210,16 +200,6 @@ class SpanView(NamedTuple):
 
     Every w of length k gives coefficients with ``A.T @ F @ w = B.T @ G @ w``, A and B being the
     prepared rows, and every pair that represents one sample with the least coefficients arises so.
-
-    Examples
-    --------
-    >>> from cospan import JointFrame, span_view
-    >>> rng = np.random.default_rng(0)
-    >>> A, B = rng.normal(size=(8, 3)), rng.normal(size=(9, 3))
-    >>> frame = JointFrame.fit(A, B, preset="paper", keep_uv=True)
-    >>> F, G = span_view(frame)
-    >>> F.shape, G.shape
-    ((8, 3), (9, 3))
     """
 
     F: Array  # (p, k): U diag(s) of the shared block

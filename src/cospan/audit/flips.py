@@ -130,15 +130,6 @@ def _across_a_gap(odds: Floats, own: NDArray[np.intp]) -> Flips | None:
     """What rows on the far side of an empty gap say; None where there is no such gap.
 
     `odds` are logarithms: below 0 for the first class, above for the second.
-
-    Examples
-    --------
-    >>> odds = np.append(np.linspace(-9, -7, 40), np.linspace(7, 9, 40))
-    >>> own = np.repeat([0, 1], 40)
-    >>> own[[5, 60, 61]] = 1, 0, 0
-    >>> flips = _across_a_gap(odds, own)
-    >>> flips.rates.round(3).tolist()
-    [0.025, 0.05]
     """
     second = odds > 0
     if second.all() or not second.any():

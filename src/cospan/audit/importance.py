@@ -29,15 +29,6 @@ class ImportanceWeights:
         The share of rows whose odds reached the limit.
     clip : float or None
         The limit.
-
-    Examples
-    --------
-    >>> from cospan import JointFrame, importance_weights
-    >>> rng = np.random.default_rng(0)
-    >>> A, B = rng.normal(size=(500, 2)), rng.normal(size=(500, 2)) + 0.5
-    >>> found = importance_weights(JointFrame.fit(A, B), A)
-    >>> bool(np.isclose(found.weights.mean(), 1)), bool(found.effective_size < 500)
-    (True, True)
     """
 
     weights: Floats

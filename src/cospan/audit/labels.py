@@ -55,16 +55,6 @@ class LabelAudit:
         The estimated share of labels that are flipped; 0 without evidence for any.
     inseparable : tuple of pairs
         Pairs of classes that left-out rows separate no better than chance.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from cospan import audit_labels
-    >>> X, y = load_iris(return_X_y=True)
-    >>> y[0] = 2  # it was 0
-    >>> audit = audit_labels(X, y)
-    >>> int(audit.suspicion.argmax()), int(audit.suggested[0])
-    (0, 0)
     """
 
     suspicion: Floats

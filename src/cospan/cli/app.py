@@ -1,52 +1,107 @@
-"""The commands: arguments and exit codes, nothing else.
+"""The commands: their arguments and options, nothing else.
 
 Exit codes: 0 done; 1 it failed, with one sentence on stderr; 2 wrong usage; 3 done, and a
-``--fail-on`` threshold was crossed. Each command imports what it needs.
+``--fail-on`` gate was broken. Each command imports what it needs, so that help comes at once.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from dataclasses import asdict
-from functools import partial
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from cospan.cli import options as opt
-from cospan.cli.options import with_options
-from cospan.cli.terminal import THRESHOLD, Terminal, silence_stdout
+from cospan.cli.terminal import BROKEN, Terminal, silence_stdout
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="cospan",
-    help="Compare datasets by their geometry: an angle for every sample, 0° = A, 90° = B.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
-Sets = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="A B …",
-        help="Two or more files or folders (.csv .parquet .npy images …), '-' for standard input; "
-        "or one table with --label: all its classes, or --a and --b. A third one is a third set; "
-        "rows that are only to be scored come with --score.",
+# ---- options that several commands have ---------------------------------------------------------
+
+Missing = StrEnum("Missing", ["indicator", "mean", "drop", "error"])
+Preset = StrEnum("Preset", ["paper"])
+
+
+def _names(text: str) -> list[str]:
+    """Names of columns between commas."""
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    if not names:
+        raise typer.BadParameter("no column is named; write names between commas.")
+    return names
+
+
+def _columns(text: str) -> list[str | int]:
+    """Names or numbers of columns between commas."""
+    return [int(name) if name.isdigit() else name for name in _names(text)]
+
+
+def _gate(text: str) -> Any:
+    from cospan.cli.gates import parse_gate  # it knows comparisons, and --help need not
+
+    return parse_gate(text)
+
+
+def _option(*flags: str, metavar: str, text: str, parser: Any = None) -> Any:
+    return typer.Option(*flags, metavar=metavar, help=text, parser=parser)
+
+
+def _listing(text: str, parser: Any = _names) -> Any:
+    return _option(metavar="NAME,NAME", text=text, parser=parser)
+
+
+Data = Annotated[str, typer.Argument(metavar="DATA", help="A file or folder, or '-'.")]
+DataFiles = Annotated[list[str], typer.Argument(metavar="DATA...", help="One or more files.")]
+Columns = Annotated[list[Any] | None, _listing("Columns to compare (default: all).", _columns)]
+Drop = Annotated[list[Any] | None, _listing("Columns to leave out.")]
+Keep = Annotated[list[Any] | None, _listing("Columns that may give the set away.")]
+Categorical = Annotated[list[Any] | None, _listing("Columns that are categories.")]
+Numeric = Annotated[list[Any] | None, _listing("Columns that are numbers.")]
+Id = Annotated[str | None, _option("--id", metavar="COLUMN", text="Column that identifies a row.")]
+FillMissing = Annotated[
+    Missing | None,
+    typer.Option("--missing", metavar="WAY", help="Gaps: indicator (default), mean, drop, error."),
+]
+Tables = ".csv, .tsv, .parquet, .arrow"
+FailOn = Annotated[
+    list[Any] | None,
+    _option(
+        metavar="GATE",
+        parser=_gate,
+        text="Exit code 3 on: drift (recommended), schema, duplicates, 'size>X', 'missing>X', "
+        "'p<X'.",
     ),
 ]
-Data = Annotated[str, typer.Argument(metavar="DATA", help="A file or folder, or '-'.")]
-DataFiles = Annotated[list[str], typer.Argument(metavar="DATA …", help="One or more files.")]
-_output = partial(typer.Option, "--output", "-o", metavar="FILE")
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Full = Annotated[bool, typer.Option("--full", help="Print everything, not 15 lines.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Time = Annotated[str | None, _option(metavar="COLUMN", text="Column that says when each row was.")]
+Every = Annotated[
+    str | None,
+    _option(metavar="LENGTH", text="A window: hour, day, week, month, year or '1000-rows'."),
+]
 
 
-def command(epilog: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A command of the app, groups of options spread out; in its help an empty line is a break."""
-    return lambda function: app.command(epilog=epilog)(with_options(function))
+def _given(**options: Any) -> dict[str, Any]:
+    """The options that were given, as keyword arguments of a call; repeated lists as one."""
+    found = {}
+    for name, value in options.items():
+        if isinstance(value, list):
+            value = [one for part in value for one in part]
+        if value is not None:
+            found[name] = str(value) if isinstance(value, StrEnum) else value
+    return found
+
+
+# ---- the commands -------------------------------------------------------------------------------
 
 
 def _print_version(asked: bool) -> None:
@@ -66,147 +121,244 @@ def root(
         ),
     ] = False,
 ) -> None:
-    """Compare datasets by their geometry: an angle for every sample, 0° = A, 90° = B."""
+    """Compare datasets: do they differ, how much, in what, which rows show it."""
 
 
-@command(
-    "Examples:\n\ncospan compare train.csv production.csv -o report.html\n\n"
-    "cospan compare iris.csv --label species --a setosa --b virginica\n\n"
-    "cospan compare train.csv live.csv --fail-on 'auc>0.7' --json"
-)
+@app.command(epilog="Example: cospan compare training.csv today.csv --fail-on drift")
 def compare(
-    terminal: Terminal,
-    sets: Sets,
-    what: opt.What,
-    outputs: opt.Outputs,
-    settings: opt.Settings,
-    reading: opt.Reading,
-) -> None:
-    """Compare sets: how far apart they are, where, and which rows look misplaced."""
-    from cospan.cli import comparing
-
-    if comparing.compare(terminal, sets, what, settings.given(), reading.given(), outputs):
-        raise typer.Exit(THRESHOLD)
-
-
-@command("Example:\n\ncospan score model.cospan new.csv -o scores.parquet")
-def score(
-    terminal: Terminal,
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file made by compare --save.")],
-    data: Data,
-    reading: opt.Files,
-    output: Annotated[
-        Path | None,
-        _output(help="Where to write: .parquet, .arrow, .csv or .tsv (default: CSV to stdout)."),
-    ] = None,
-    weighting: opt.WeightingOption = None,
-) -> None:
-    """Score rows with a saved frame, streaming: one line per row."""
-    from cospan.cli import commands
-
-    commands.score(terminal, model, data, output, str(weighting or "cost"), reading.given())
-
-
-@command("Example:\n\ncospan audit labelled.csv --label species")
-def audit(
-    terminal: Terminal,
-    data: Data,
-    label: Annotated[
-        str, typer.Option(metavar="COLUMN", help="Column that holds the labels to check.")
+    sets: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="A B...",
+            help="Two or more files or folders ('-': standard input), or one with --label.",
+        ),
     ],
-    reading: opt.Reading,
-    output: Annotated[
-        Path | None,
-        _output(help="Write every row, most suspicious first: .csv, .tsv, .parquet or .arrow."),
+    score: Annotated[
+        str | None, _option(metavar="DATA", text="More rows to score with the comparison.")
     ] = None,
-    top: Annotated[int, typer.Option("-n", min=0, help="How many rows to print.")] = 20,
-    json: opt.Json = False,
+    label: Annotated[
+        str | None, _option(metavar="COLUMN", text="Compare the classes in this column.")
+    ] = None,
+    a: Annotated[str | None, _option("--a", metavar="CLASS", text="The class that is A.")] = None,
+    b: Annotated[str | None, _option("--b", metavar="CLASS", text="The class that is B.")] = None,
+    groups: Annotated[
+        str | None,
+        _option(metavar="COLUMN", text="Rows of one value belong together."),
+    ] = None,
+    columns: Columns = None,
+    drop: Drop = None,
+    keep: Keep = None,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
+    id_column: Id = None,
+    missing: FillMissing = None,
+    preset: Annotated[
+        Preset | None, typer.Option(metavar="paper", help="The geometry of the paper.")
+    ] = None,
+    output: Annotated[
+        list[Path] | None,
+        _option("--output", "-o", metavar="FILE", text="A report: .html, .md, .json; repeatable."),
+    ] = None,
+    scores: Annotated[Path | None, _option(metavar="FILE", text=f"All rows: {Tables}.")] = None,
+    save: Annotated[
+        Path | None, _option(metavar="FILE", text="The model, for 'cospan score'.")
+    ] = None,
+    fail_on: FailOn = None,
+    json: Json = False,
+    full: Full = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Find labels that conflict with their row's angle."""
-    from cospan.cli import commands
+    """Do sets differ, how much, in what; which rows look misplaced."""
+    with Terminal(quiet) as terminal:
+        from cospan.cli import comparing
 
-    commands.audit(terminal, data, label, output, top, json, reading.given())
-
-
-@command()
-def profile(
-    terminal: Terminal,
-    data: DataFiles,
-    output: Annotated[Path, _output(help="Where the profile goes.")],
-    columns: opt.Columns,
-    windows: opt.Windows,
-    rows: Annotated[int, typer.Option(min=2, help="Rows to keep, drawn at random.")] = 5_000,
-) -> None:
-    """Keep what a reference looks like in a small file."""
-    from cospan.cli import watching
-
-    watching.profile(terminal, data, output, columns.given(), windows.time, windows.every, rows)
+        outputs = comparing.Outputs(output or [], scores, save, json, full)
+        options = _given(
+            label=label, a=a, b=b, groups=groups, columns=columns, drop=drop, keep=keep,
+            categorical=categorical, numeric=numeric, id_column=id_column, missing=missing,
+            preset=preset,
+        )  # fmt: skip
+        if comparing.compare(terminal, sets, score, options, outputs, fail_on or []):
+            raise typer.Exit(BROKEN)
 
 
-@command("Example:\n\ncospan monitor reference.csv live.csv --time when --every week")
+@app.command(epilog="Example: cospan monitor reference.csv year.csv --time when --every day")
 def monitor(
-    terminal: Terminal,
     reference: Annotated[
         str,
         typer.Argument(
             metavar="REFERENCE",
-            help="A profile, a file, or what --save wrote: then its windows are added to.",
+            help="A file, a profile, or what --save wrote: its windows are added to.",
         ),
     ],
     data: DataFiles,
-    outputs: opt.WatchOutputs,
-    columns: opt.Columns,
-    windows: opt.Windows,
+    time: Time = None,
+    every: Every = None,
     false_alarms: Annotated[
-        float | None, typer.Option(help="False alarms a year that are acceptable (default: 1).")
+        float | None, _option(metavar="NUMBER", text="False alarms a year to accept (default: 1).")
     ] = None,
-    details: Annotated[
-        bool, typer.Option("--all", help="Compare every window, not only those in alarm.")
-    ] = False,
     rolling: Annotated[
         bool | None, typer.Option("--rolling", help="Let the reference move along.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="For the relabellings of comparisons.")] = 0,
+    every_window: Annotated[
+        bool, typer.Option("--all", help="Compare every window, not only those in alarm.")
+    ] = False,
+    columns: Columns = None,
+    drop: Drop = None,
+    keep: Keep = None,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
+    output: Annotated[
+        list[Path] | None,
+        _option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            text=f"A page: .html, .json, {Tables}; repeatable.",
+        ),
+    ] = None,
+    save: Annotated[
+        Path | None,
+        _option(metavar="FILE", text="Windows and reference, to add tomorrow's to them."),
+    ] = None,
+    fail_on: FailOn = None,
+    json: Json = False,
+    full: Full = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Compare data with a reference window by window: since when, and what."""
-    from cospan.cli import watching
+    """The same over time: since when, and what."""
+    with Terminal(quiet) as terminal:
+        from cospan.cli import watching
 
-    options = {**asdict(windows), "false_alarms": false_alarms, "seed": seed, "rolling": rolling}
-    options["details"] = "all" if details else "alarms"
-    if watching.monitor(terminal, reference, data, outputs, columns.given(), options):
-        raise typer.Exit(THRESHOLD)
+        options = _given(
+            time=time, every=every, false_alarms=false_alarms, rolling=rolling, columns=columns,
+            drop=drop, keep=keep, categorical=categorical, numeric=numeric,
+            details="all" if every_window else None,
+        )  # fmt: skip
+        outputs = watching.Outputs(output or [], save, json, full)
+        if watching.monitor(terminal, reference, data, options, outputs, fail_on or []):
+            raise typer.Exit(BROKEN)
 
 
-@command()
-def fidelity(
-    terminal: Terminal,
-    real: Annotated[str, typer.Argument(metavar="REAL", help="The rows to be imitated.")],
-    synthetic: Annotated[str, typer.Argument(metavar="SYNTHETIC", help="The rows made.")],
-    reading: opt.Reading,
+@app.command(epilog="Example: cospan profile january.csv --time when --every day -o january.cospan")
+def profile(
+    data: DataFiles,
+    output: Annotated[
+        Path, _option("--output", "-o", metavar="FILE", text="Where the profile goes.")
+    ],
+    time: Time = None,
+    every: Every = None,
+    rows: Annotated[int, typer.Option(min=2, help="Rows to keep, drawn at random.")] = 5_000,
+    columns: Columns = None,
+    drop: Drop = None,
+    keep: Keep = None,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
+    quiet: Quiet = False,
+) -> None:
+    """Keep what a reference looks like, for monitor."""
+    with Terminal(quiet) as terminal:
+        from cospan.cli import watching
+
+        options = _given(
+            time=time, every=every, rows=rows, columns=columns, drop=drop, keep=keep,
+            categorical=categorical, numeric=numeric,
+        )  # fmt: skip
+        watching.profile(terminal, data, output, options)
+
+
+@app.command(epilog="Example: cospan audit patients.csv --label diagnosis -o suspicious.csv")
+def audit(
+    data: Data,
+    label: Annotated[str, _option(metavar="COLUMN", text="Column with the labels to check.")],
     output: Annotated[
         Path | None,
-        _output(help="Write every synthetic row's distances: .csv, .tsv, .parquet or .arrow."),
+        _option(
+            "--output", "-o", metavar="FILE", text=f"Every row, most suspicious first: {Tables}."
+        ),
     ] = None,
-    json: opt.Json = False,
+    top: Annotated[int, typer.Option("-n", min=0, help="How many rows to print.")] = 10,
+    columns: Columns = None,
+    drop: Drop = None,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
+    id_column: Id = None,
+    missing: FillMissing = None,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Compare synthetic rows with real ones: impossible rows, near-copies, gaps."""
-    from cospan.cli import commands
+    """Find labels that look wrong."""
+    with Terminal(quiet) as terminal:
+        from cospan.cli import commands
 
-    commands.synthetic_rows(terminal, real, synthetic, output, json, reading.given())
+        reading = _given(
+            columns=columns, drop=drop, categorical=categorical, numeric=numeric,
+            id_column=id_column, missing=missing,
+        )  # fmt: skip
+        commands.audit(terminal, data, label, output, top, json, reading)
 
 
-@command()
+@app.command(epilog="Example: cospan score model.cospan new.csv -o scores.parquet")
+def score(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file made by compare --save.")],
+    data: Data,
+    output: Annotated[
+        Path | None,
+        _option("--output", "-o", metavar="FILE", text=f"{Tables} (default: CSV to stdout)."),
+    ] = None,
+    id_column: Id = None,
+    missing: FillMissing = None,
+    quiet: Quiet = False,
+) -> None:
+    """Score rows with a saved model, as a stream: one line a row."""
+    with Terminal(quiet) as terminal:
+        from cospan.cli import commands
+
+        reading = _given(id_column=id_column, missing=missing)
+        commands.score(terminal, model, data, output, reading)
+
+
+@app.command(epilog="Example: cospan fidelity real.csv synthetic.csv -o distances.csv")
+def fidelity(
+    real: Annotated[str, typer.Argument(metavar="REAL", help="The rows to be imitated.")],
+    synthetic: Annotated[str, typer.Argument(metavar="SYNTHETIC", help="The rows made.")],
+    output: Annotated[
+        Path | None,
+        _option("--output", "-o", metavar="FILE", text=f"The synthetic rows' distances: {Tables}."),
+    ] = None,
+    columns: Columns = None,
+    drop: Drop = None,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
+    missing: FillMissing = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Synthetic against real rows: impossible, copied, never produced."""
+    with Terminal(quiet) as terminal:
+        from cospan.cli import commands
+
+        reading = _given(
+            columns=columns, drop=drop, categorical=categorical, numeric=numeric, missing=missing
+        )
+        commands.synthetic_rows(terminal, real, synthetic, output, json, reading)
+
+
+@app.command()
 def demo(
-    terminal: Terminal,
-    output: Annotated[Path, _output(help="Where the report goes.")] = Path("cospan-demo.html"),
+    output: Annotated[
+        Path, _option("--output", "-o", metavar="FILE", text="Where the report goes.")
+    ] = Path("cospan-demo.html"),
     pictures: Annotated[
         bool, typer.Option("--pictures", help="Handwritten fours and nines instead of a table.")
     ] = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Compare two groups of patients (built-in data) and write a report."""
-    from cospan.cli.demo import run_demo
+    """Compare two groups of patients and write a report."""
+    with Terminal(quiet) as terminal:
+        from cospan.cli.demo import run_demo
 
-    run_demo(terminal, output, pictures)
+        run_demo(terminal, output, pictures)
 
 
 def main() -> None:

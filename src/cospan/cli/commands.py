@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cospan.base.tables import json_text
 from cospan.base.text import plural, printable
-from cospan.cli.options import Chosen
 from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal
 from cospan.comparison.fitting import Model
@@ -30,21 +28,18 @@ from cospan.model_file import load
 
 
 def score(
-    terminal: Terminal, model: Path, data: str, output: Path | None, weighting: str, reading: Chosen
+    terminal: Terminal, model: Path, data: str, output: Path | None, reading: dict[str, Any]
 ) -> None:
     """Score rows with a saved frame, chunk by chunk, to a file or to stdout."""
     if output is not None:
         check_places([check_table_path(output)], [data, str(model)])
-    scorer, names = _load_scorer(model, weighting)
+    scorer, names = _load_scorer(model)
     frame = scorer.model
     source = _open_for(frame, data, reading)
     if source.n_features != frame.n_features:
-        made = ""
-        if frame.feature_names is None and source.plan is not None:
-            made = " If it was fitted to texts, name their column with --text."
         raise InputError(
             f"{source.name} has {plural(source.n_features, 'feature')} and the model in {model} "
-            f"has {frame.n_features:,}; score rows with the features it was fitted to.{made}"
+            f"has {frame.n_features:,}; score rows with the features it was fitted to."
         )
     rows, known = 0, dict.fromkeys(source.notes)
     for change in source.changes:
@@ -53,7 +48,7 @@ def score(
         for number, chunk in enumerate(source.chunks()):
             found = with_text_ids(score_columns(names, source.name, scorer.score(chunk)))
             if write is None:
-                terminal.result(csv_text(found, header=number == 0))
+                terminal.data(csv_text(found, header=number == 0))
             else:
                 write(found)
             rows += len(chunk.rows)
@@ -67,7 +62,7 @@ def score(
     terminal.note(f"scored {plural(rows, 'row')}" + (f", wrote {output}" if output else ""))
 
 
-def _load_scorer(path: Path, weighting: str) -> tuple[Scorer, tuple[str, ...]]:
+def _load_scorer(path: Path) -> tuple[Scorer, tuple[str, ...]]:
     """Whatever a model file holds that can score rows, and the names of more than two sets."""
     if not path.exists():
         raise InputError(f"{path} does not exist; save a frame with cospan compare A B --save.")
@@ -81,10 +76,10 @@ def _load_scorer(path: Path, weighting: str) -> tuple[Scorer, tuple[str, ...]]:
             f"{path} holds a {type(found).__name__} without a joint frame of two sets; "
             "save one with cospan compare A B --save."
         )
-    return Scorer(frame, weighting), ()
+    return Scorer(frame, "cost"), ()
 
 
-def _open_for(frame: Model, data: str, reading: Chosen) -> Source:
+def _open_for(frame: Model, data: str, reading: dict[str, Any]) -> Source:
     """The frame's own columns of a table, whatever else it holds; arrays have no names to match."""
     names, opened = frame.feature_names, open_source(data, **reading)
     if names is None or not isinstance(opened, Table):
@@ -103,7 +98,7 @@ def audit(
     output: Path | None,
     top: int,
     as_json: bool,
-    reading: Chosen,
+    reading: dict[str, Any],
 ) -> None:
     """Check the labels of a table against the geometry of its classes."""
     from cospan.audit import audit_labels
@@ -111,11 +106,14 @@ def audit(
 
     if output is not None:
         check_places([check_table_path(output)], [data, *files_among(label)])
+    terminal.progress(f"reading {data}", 0, None)
     source = encode([open_source(data, label=label, **reading)])[0]
     table = source.read()
     for note in notes_of([source]):
         terminal.warn(str(note))
+    terminal.progress("judging every row without itself", 0, None)
     found = audit_labels(table.rows, table.labels)
+    terminal.stop_progress()
     order = found.order
     columns = {"id": np.asarray(table.ids)[order], "label": found.labels[order]} | {
         key: getattr(found, key)[order] for key in ("suggested", "suspicion", "flagged")
@@ -128,7 +126,7 @@ def audit(
     if as_json:
         worst = [{key: value[i] for key, value in columns.items()} for i in listed]
         counts = {"rows": len(table.ids), "flagged": len(conflicts)}
-        terminal.result(json_text({**counts, "worst": worst, "inseparable": found.inseparable}))
+        terminal.json({**counts, "worst": worst, "inseparable": found.inseparable})
     else:
         elsewhere = int(np.sum(looking_elsewhere(found).flagged))
         terminal.lines(_audit_lines(columns, len(table.ids), len(conflicts), listed, elsewhere))
@@ -166,10 +164,10 @@ def synthetic_rows(
     synthetic: str,
     output: Path | None,
     as_json: bool,
-    reading: Chosen,
+    reading: dict[str, Any],
 ) -> None:
     """Say how well synthetic rows stand for real ones; write what was found for each."""
-    from cospan.panel import fidelity
+    from cospan.measures import fidelity
 
     if output is not None:
         check_places([check_table_path(output)], [real, synthetic])
@@ -187,6 +185,9 @@ def synthetic_rows(
         }
         with table_file(output) as write:
             write(columns)
-    terminal.result(json_text(found.to_dict()) if as_json else repr(found))
+    if as_json:
+        terminal.json(found.to_dict())
+    else:
+        terminal.text(repr(found))
     if output is not None:
         terminal.note(f"wrote {output}")

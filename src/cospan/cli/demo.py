@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cospan.cli.comparing import show
-from cospan.cli.options import Outputs
+from cospan.cli.comparing import Outputs, show
 from cospan.cli.places import check_places
 from cospan.cli.terminal import Terminal
 from cospan.comparison import compare
@@ -43,11 +42,11 @@ def run_demo(terminal: Terminal, output: Path, pictures: bool = False) -> None:
     check_places([output], [])
     format_of(output)
     story = digits() if pictures else patients()
-    terminal.result(story.text + "\n")
+    terminal.text(story.text + "\n\n")
     found = compare(story.sets, progress=terminal.progress, **story.options)
     show(terminal, found, Outputs())
     write(found, output)
-    terminal.result(f"Open the report in a browser:\n{output.resolve()}")
+    terminal.text(f"Open the report in a browser:\n{output.resolve()}")
 
 
 def patients() -> Story:

@@ -3,12 +3,13 @@
 A :class:`Terminal` is a context that a command works in. Inside it warnings become single lines
 on stderr; an error that cospan raises on purpose, or that the operating system reports, becomes
 one sentence there and exit code 1. Programming errors keep their traceback out of sight unless
-``--debug`` asks for it.
+the environment has ``COSPAN_DEBUG=1``.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -29,9 +30,11 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 FAILED = 1  # it could not be done; 2 is typer's own code for wrong arguments
-THRESHOLD = 3  # done, and a --fail-on threshold was crossed
+BROKEN = 3  # done, and a --fail-on gate was broken
 
-PATIENCE = 2.0  # seconds before a progress bar appears
+PATIENCE = 0.8  # seconds before a progress bar appears
+#: What CI systems take for commands: at the start of a line, or anywhere in it.
+_COMMANDS = re.compile(r"^(\s*:)(?=:)|(#)(?=#(?:\[|vso\[|teamcity\[))", re.MULTILINE)
 _TYPERS_OWN = (typer.Exit, typer.Abort, typer.BadParameter)  # it knows their exit codes
 STYLES = {"title": "bold", "head": "bold cyan", "plain": "", "warn": "yellow"}
 
@@ -39,12 +42,12 @@ STYLES = {"title": "bold", "head": "bold cyan", "plain": "", "warn": "yellow"}
 class Terminal:
     """Where a command prints, and how it ends.
 
-    `quiet`: no progress, no warnings, no notes, only results and errors. `verbose`: say on stderr
-    what is being done, and show other libraries' warnings too. `debug`: let errors through.
+    `quiet`: nothing but errors, and data that was asked for (JSON, scores).
     """
 
-    def __init__(self, quiet: bool = False, verbose: bool = False, debug: bool = False) -> None:
-        self.quiet, self.verbose, self.debug = quiet, verbose, debug
+    def __init__(self, quiet: bool = False) -> None:
+        self.quiet = quiet
+        self._debug = os.environ.get("COSPAN_DEBUG", "0") != "0"
         self._stages: dict[str, tuple[int, int | None]] = {}
         self._bars: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
@@ -52,7 +55,6 @@ class Terminal:
         self._timer = threading.Timer(PATIENCE, self._start_bars)
         self._timer.daemon = True
         self._said: set[str] = set()
-        self._warned: set[str] = set()  # of those, what was printed
         self._handlers: dict[signal.Signals, Any] = {}
         self._caught: warnings.catch_warnings[Any] = warnings.catch_warnings()
 
@@ -63,7 +65,7 @@ class Terminal:
                 stream.reconfigure(errors="replace")
         self._handlers = unwinding_signals()
         self._caught.__enter__()
-        warnings.simplefilter("default" if self.verbose else "ignore")
+        warnings.simplefilter("ignore")
         warnings.simplefilter("always", CospanWarning)
         warnings.showwarning = lambda message, *_, **__: self.warn(str(message))
         if not self.quiet and sys.stderr.isatty():
@@ -83,7 +85,7 @@ class Terminal:
         if isinstance(error, Stopped):
             self.error(f"stopped by {error.name}; nothing half-written was left behind.")
             raise typer.Exit(error.exit_code)
-        if error is None or self.debug or isinstance(error, _TYPERS_OWN):
+        if error is None or self._debug or isinstance(error, _TYPERS_OWN):
             return
         sentence = _sentence(error)
         if sentence is not None:
@@ -92,8 +94,8 @@ class Terminal:
 
     # ---- results -----------------------------------------------------------------------------
 
-    def result(self, text: str) -> None:
-        """Plain text to stdout, as it is; on a terminal without the escapes that names may hold."""
+    def data(self, text: str) -> None:
+        """Data to stdout, as it is; on a terminal without the escapes that names may hold."""
         text = text if text.endswith("\n") else text + "\n"
         if sys.stdout.isatty():
             text = "\n".join(map(printable, text.split("\n")))
@@ -103,17 +105,29 @@ class Terminal:
         except BrokenPipeError:
             silence_stdout()
 
+    def json(self, values: Any) -> None:
+        """Plain values to stdout as JSON, in which no CI system finds a command."""
+        from cospan.base.tables import json_text  # loads NumPy, and --help need not
+
+        self.data(json_text(values).replace("##", "#\\u0023"))
+
     def lines(self, lines: Iterable[tuple[str, str]]) -> None:
         """Styled lines to stdout; plain where that is no terminal or NO_COLOR is set."""
+        if self.quiet:
+            return
         from rich.text import Text
 
         console = _console(sys.stdout)
         if not console.is_terminal:
             if plain := "\n".join(text for _, text in lines):
-                self.result(plain)
+                self.data(no_commands(plain))
             return
         for style, text in lines:
             console.print(Text(text, style=STYLES[style]), soft_wrap=True)
+
+    def text(self, text: str) -> None:
+        """Plain lines to stdout."""
+        self.lines(("plain", line) for line in text.splitlines())
 
     @property
     def width(self) -> int:
@@ -127,16 +141,10 @@ class Terminal:
         if not self.quiet:
             self._stderr(text)
 
-    def log(self, text: str) -> None:
-        """A line on stderr that only --verbose shows."""
-        if self.verbose and not self.quiet:
-            self._stderr(text, "dim")
-
     def warn(self, text: str) -> None:
         """A warning on stderr, once."""
         if not self.quiet and text not in self._said:
             self._said.add(text)
-            self._warned.add(text)
             self._stderr(f"warning: {text}", "yellow")
 
     def error(self, text: str) -> None:
@@ -147,15 +155,8 @@ class Terminal:
         """These will be shown elsewhere; do not warn of them again."""
         self._said.update(texts)
 
-    def repeats(self, style: str, text: str) -> bool:
-        """Whether a line of the summary warns of what is on the same screen already."""
-        said = style == "warn" and text.removeprefix("! ") in self._warned
-        return said and sys.stdout.isatty() and sys.stderr.isatty()
-
     def progress(self, stage: str, done: int, total: int | None) -> None:
-        """How far it is, mostly in rows; bars appear once the command has taken two seconds."""
-        if stage not in self._stages:
-            self.log(f"{stage} …")
+        """How far it is, mostly in rows; bars appear once the command has taken a second."""
         with self._lock:
             self._stages[stage] = (done, total)
             self._update_bars()
@@ -198,7 +199,17 @@ class Terminal:
         from rich.text import Text
 
         console = self._bars.console if self._bars is not None else _console(sys.stderr)
-        console.print(Text(printable(text), style=style), soft_wrap=True)
+        console.print(Text(no_commands(printable(text)), style=style), soft_wrap=True)
+
+
+def no_commands(text: str) -> str:
+    """Text in which a CI system finds no command, whatever names it holds.
+
+    >>> print(no_commands("::error::no\\n a::b ##vso[task.complete]"))
+    : :error::no
+     a::b # #vso[task.complete]
+    """
+    return _COMMANDS.sub(lambda found: f"{found[0]} ", text)
 
 
 def _console(stream: TextIO) -> Console:
@@ -217,13 +228,13 @@ def _sentence(error: BaseException) -> str | None:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}."
     if isinstance(error, MemoryError):
-        return "not enough memory; try a smaller --chunk-rows or fewer features (--columns)."
+        return "not enough memory; take fewer columns (--columns)."
     if isinstance(error, ModuleNotFoundError) and error.name:
         return missing("this", error.name)
     if isinstance(error, Exception):
         return (
             f"unexpected {type(error).__name__}: {error}; this is a bug in cospan: "
-            "run again with --debug and report what it prints."
+            "run again with COSPAN_DEBUG=1 and report what it prints."
         )
     return None
 

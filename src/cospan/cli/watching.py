@@ -4,40 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from cospan.base.tables import json_text
-from cospan.base.text import plural, printable
-from cospan.cli.gates import OF_WINDOWS, Gate, crossed, refuse_unknown, values_of_window
-from cospan.cli.options import WatchOutputs
+from cospan.base.text import number, plural, printable, share_text
+from cospan.cli.gates import REPEATED, Gate, told
 from cospan.cli.places import check_places
 from cospan.cli.terminal import Terminal
 from cospan.comparison.score_files import table_file
 from cospan.errors import InputError
 from cospan.monitoring import Monitoring, Profile, Window, is_monitoring_file
 from cospan.monitoring import monitor as monitor_windows
-from cospan.wording import promise_sentence, window_sentences
+from cospan.wording import SCHEMA, promise_sentence, window_sentences
 
-#: Windows printed in full, at most: those in alarm, and the last ones.
-SHOWN = 12
+SHOWN = 5  # windows that are printed: those in alarm, or the last ones
 TABLES = (".csv", ".tsv", ".parquet", ".arrow")
 
 
-def profile(
-    terminal: Terminal,
-    data: Sequence[str],
-    output: Path,
-    columns: dict[str, Any],
-    time: str | None,
-    every: str | None,
-    rows: int,
-) -> None:
+class Outputs(NamedTuple):
+    """What comes out: pages and tables, the windows so far; JSON or text, all of it or 15 lines."""
+
+    pages: Sequence[Path] = ()
+    save: Path | None = None
+    json: bool = False
+    full: bool = False
+
+
+def profile(terminal: Terminal, data: Sequence[str], output: Path, options: dict[str, Any]) -> None:
     """Make a profile and write it."""
     check_places([output], data)
-    given = {"time": time, "every": every, "rows": rows, **columns}
-    made = Profile.of(_one_or_all(data), name=_name(data), **given)
+    terminal.progress(f"reading {data[0]}", 0, None)
+    made = Profile.of(_one_or_all(data), name=_name(data), **options)
     made.save(output)
-    terminal.result(repr(made)[1:-1])
+    terminal.stop_progress()
+    terminal.text(repr(made)[1:-1])
     terminal.note(f"wrote {output} ({_size(output.stat().st_size)})")
 
 
@@ -45,34 +45,60 @@ def monitor(
     terminal: Terminal,
     reference: str,
     data: Sequence[str],
-    outputs: WatchOutputs,
-    columns: dict[str, Any],
     options: dict[str, Any],
-) -> list[Gate]:
-    """Compare windows, write and print what was asked for; returns the gates that were crossed."""
-    refuse_unknown(outputs.fail_on or [], OF_WINDOWS)
+    outputs: Outputs,
+    gates: Sequence[Gate],
+) -> bool:
+    """Compare windows, write and print what was asked for; returns whether a gate was broken."""
     _check_outputs(outputs, reference, data)
+    terminal.progress(f"reading {reference}", 0, None)
     found = monitor_windows(
-        reference,
-        _one_or_all(data),
-        name=_name(data),
-        progress=terminal.progress,
-        **options,
-        **columns,
+        reference, _one_or_all(data), name=_name(data), progress=terminal.progress, **options
     )
     terminal.stop_progress()
     if outputs.save is not None:
         found.save(outputs.save)
-    for path in outputs.output or []:
+    for path in outputs.pages:
         _write(found, path)
     if outputs.json:
-        terminal.result(json_text(found.to_dict()))
+        terminal.json(found.to_dict())
     else:
-        terminal.lines(_lines(found))
-    for written in (outputs.save, *(outputs.output or [])):
+        terminal.lines(_lines(found, len(found.windows) if outputs.full else SHOWN))
+    for written in (outputs.save, *outputs.pages):
         if written is not None:
             terminal.note(f"wrote {written}")
-    return _judged(terminal, found, outputs)
+    broken = [(gate, said) for gate in gates if (said := _broken_by(gate, found))]
+    for gate, said in broken:
+        terminal.error(told(gate, said))
+    return bool(broken)
+
+
+def _broken_by(gate: Gate, found: Monitoring) -> list[str]:
+    """What breaks a gate in the windows just read, in sentences."""
+    windows = found.new_windows
+    if gate.what == "drift":
+        return [f"{w.label} raises an alarm." for w in windows if w.alarm]
+    if gate.what == "size":
+        over = [(w, w.size) for w in windows if w.size is not None and w.size > gate.bound]
+        return [f"the size is {number(float(size))} in {w.label}." for w, size in over]
+    if gate.what == "p":
+        over_p = [(w, w.p) for w in windows if w.p is not None and w.p < gate.bound]
+        return [f"p is {number(p)} in {w.label}." for w, p in over_p]
+    if gate.what == "missing":
+        usual = found.reference.missing
+        return [
+            f"{share_text(held.missing)} of {printable(name, 40)} are missing in {w.label}."
+            for w in windows
+            for name, held in w.columns.items()
+            if held.missing - usual.get(name, 0.0) > gate.bound
+        ]
+    kinds = SCHEMA if gate.what == "schema" else (REPEATED, "repeated window")
+    return [
+        f"{w.label}: {window_sentences(w, found)[w.findings.index(one)]}"
+        for w in windows
+        for one in w.findings
+        if one.kind in kinds
+    ]
 
 
 def _size(n_bytes: int) -> str:
@@ -88,12 +114,12 @@ def _name(data: Sequence[str]) -> str:
     return Path(data[0]).name if len(data) == 1 else f"{len(data)} files"
 
 
-def _check_outputs(outputs: WatchOutputs, reference: str, data: Sequence[str]) -> None:
+def _check_outputs(outputs: Outputs, reference: str, data: Sequence[str]) -> None:
     inputs = [reference, *data]
     same = outputs.save is not None and outputs.save.resolve() == Path(reference).resolve()
     if same and is_monitoring_file(reference):
         inputs = list(data)  # tomorrow's window goes into the file that it is added to
-    pages = outputs.output or []
+    pages = outputs.pages
     check_places((*pages, outputs.save), inputs)
     for path in pages:
         if path.suffix not in (".html", ".json", *TABLES):
@@ -112,7 +138,7 @@ def _write(found: Monitoring, path: Path) -> None:
             write(found.table())
 
 
-def _lines(found: Monitoring) -> Iterator[tuple[str, str]]:
+def _lines(found: Monitoring, most: int) -> Iterator[tuple[str, str]]:
     windows = plural(len(found.windows), "window")
     reference = printable(found.reference.name, 60)
     yield "title", f"{printable(found.name, 60)} against {reference}: {windows}"
@@ -120,11 +146,11 @@ def _lines(found: Monitoring) -> Iterator[tuple[str, str]]:
         yield "plain", printable(line)
     yield "plain", promise_sentence(found)
     alarms = list(found.alarms)
-    shown = alarms[-SHOWN:] or list(found.windows[-3:])
+    shown = alarms[-most:] or list(found.windows[-min(most, 3) :])
     yield "head", "Alarms" if alarms else "The last windows"
     for window in shown:
         yield "plain", _line(window)
-        for text in window_sentences(window, found)[:3]:
+        for text in window_sentences(window, found)[:1]:
             yield "plain", f"      {printable(text)}"
     if len(alarms) > len(shown):
         yield "plain", f"  … and {len(alarms) - len(shown):,} earlier ones"
@@ -136,19 +162,3 @@ def _line(window: Window) -> str:
     if window.size is None or window.p is None:
         return first + level
     return f"{first}{level}  size {window.size:.2f}  p {window.p:.2g}"
-
-
-def _judged(terminal: Terminal, found: Monitoring, outputs: WatchOutputs) -> list[Gate]:
-    """The gates that a window measured now crosses."""
-    failed: list[Gate] = []
-    told: list[str] = []
-    for window in found.new_windows:
-        values = values_of_window(window, found)
-        here = crossed(outputs.fail_on or [], values)
-        failed += [gate for gate in here if gate not in failed]
-        told += [f"--fail-on {gate}: {printable(gate.found(values))}." for gate in here]
-    for line in told[:SHOWN]:
-        terminal.error(line)
-    if len(told) > SHOWN:
-        terminal.error(f"--fail-on: crossed {len(told) - SHOWN:,} times more.")
-    return failed

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         Size,
         Verdict,
     )
-    from cospan.panel import Panel
+    from cospan.measures import Panel
 
 NEGLIGIBLE = 0.05  # of the largest effect: features below pull to no side worth naming
 NO_PULL = 0.01  # together and times the gain: all features pull by less than a third of a degree
@@ -249,7 +249,7 @@ class Comparison(View):
         Panel
             With the angle's own AUC as its first measure.
         """
-        from cospan.panel import measure_panel
+        from cospan.measures import measure_panel
 
         if self.group_a.rows is None or self.group_b.rows is None:
             raise InputError(

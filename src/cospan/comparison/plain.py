@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from cospan.comparison.many import ManyComparison
     from cospan.comparison.pair import Comparison
     from cospan.comparison.scoring import ScoredGroup
+    from cospan.measures import Panel
     from cospan.model import Geometry
-    from cospan.panel import Panel
 
 SCHEMA = 1  # raised whenever something that was there is gone or means something else
 COARSE_BINS = 90  # one degree each

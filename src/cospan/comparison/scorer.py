@@ -173,7 +173,7 @@ class LikeNeither(NamedTuple):
 
 
 def like_neither(strange: Floats | None) -> NDArray[np.bool_]:
-    """Which rows no set finds usual, by :func:`cospan.neither`'s rule for any number of sets.
+    """Which rows no set finds usual, by the rule of :attr:`cospan.Alignment.neither`.
 
     >>> like_neither(np.array([0.5, 0.002, 0.6]))
     array([False,  True, False])

@@ -11,7 +11,6 @@ into an `alignment`; `directions`, `extreme_points` and `attribution` say what i
 from cospan.model.alignment import (
     Alignment,
     LeaveOneOut,
-    neither,
     score_table,
     strange_p,
     suspicion_of,
@@ -84,7 +83,6 @@ __all__ = [
     "log_losses",
     "log_odds_of",
     "mapped_summary",
-    "neither",
     "prototypes",
     "score_table",
     "set_number",

@@ -10,7 +10,7 @@ exact.
 three features cos x, cos 2x and sin 2x. The covariances of the mapped rows then hold their
 products, which is how two columns together are seen: on sets with equal means and covariances, and
 on tables, this separated better than three to ten times as many random features of all columns at
-once, and than Nyström features of as many rows (benchmarks/bench_curves.py). A column of few
+once, and than Nyström features of as many rows. A column of few
 different values gets fewer: of two values every function is a line. More features than that are
 random ones of all columns at once: rows of W are normal, with a bandwidth of half the median
 distance of two rows, orthogonal in blocks of as many rows as there are columns, and b is uniform.

@@ -18,14 +18,6 @@ if TYPE_CHECKING:
 # Okabe and Ito's palette: distinct for every common kind of colour vision.
 BLUE, ORANGE, GREY, DARK = "#0072B2", "#D55E00", "#999999", "#333333"
 LONGEST_LABEL = 40
-#: What a difference consists of.
-PART_COLOURS = {
-    "location": "#5B4A8A",
-    "scale": "#4F9D8B",
-    "shape": "#8D7BBD",
-    "levels": "#B9A94A",
-    "missing": "#9AA3AB",
-}
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cospan.distribution import bin_posterior
-from cospan.errors import InputError
 
 from ._style import BLUE, DARK, GREY, ORANGE, axes, degrees_axis, groups_of, histogram, tidy
 
@@ -193,48 +192,4 @@ def plot_costs(
     ax.text(0.98, 0.03, "A explains it", color=BLUE, transform=ax.transAxes, ha="right")
     ax.text(0.02, 0.93, "B explains it", color=ORANGE, transform=ax.transAxes)
     ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
-    return tidy(ax)
-
-
-def plot_map(comparison: Any, *, most: int = 2_000, ax: Axes | None = None) -> Axes:
-    """Rows along the two directions that differ most, in pooled standard deviations.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        With the values of some rows kept.
-    most : int
-        Points drawn of each group.
-
-    Examples
-    --------
-    >>> from cospan import compare, plots
-    >>> rng = np.random.default_rng(0)
-    >>> A, B = rng.normal(size=(80, 3)), rng.normal(size=(60, 3)) + [3, 0, 0]
-    >>> ax = plots.plot_map(compare(A, B, n_permutations=19))
-    >>> len(ax.lines)
-    2
-    """
-    frame = comparison.frame
-    if frame.rank < 2:
-        raise InputError("A map needs two directions; this frame has one. Use plot_angles.")
-    angles = np.asarray(frame.angles, dtype=np.float64)
-    parts = np.asarray(frame.differences) if frame.geometry.affine else np.abs(angles - np.pi / 4)
-    top = np.argsort(-parts, kind="stable")[:2]
-    ax = axes(ax, (5.2, 4.6))
-    looks = groups_of(comparison)
-    # The first set larger, so that it shows below the others where all are at one place.
-    for look, group, size in zip(looks, comparison.groups, (5.5, 3.5, 3.5), strict=False):
-        if group.rows is None or not len(group.rows):
-            continue
-        rows = np.asarray(group.rows, dtype=np.float64)[:most]
-        x, y = np.asarray(frame.coordinates(rows))[:, top].T
-        ax.plot(
-            x, y, look.marker, color=look.colour, markersize=size, alpha=0.55, markeredgewidth=0,
-            label=look.name,
-        )  # fmt: skip
-    for side, i in zip("xy", top, strict=True):
-        title = f"direction {i + 1} ({np.degrees(angles[i]):.0f}°)"
-        ax.set(**{f"{side}label": f"{title}, in sd"})
-    _legend_above(ax)
     return tidy(ax)

@@ -19,7 +19,7 @@ from .pieces import Measure, SetInfo, Setting
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison, ManyComparison
-    from cospan.panel import Panel
+    from cospan.measures import Panel
     from cospan.studies import Sensitivity
 
 VERSIONS = ("numpy", "scipy", "scikit-learn")

@@ -15,7 +15,7 @@ from .content import content_of
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison, ManyComparison
-    from cospan.panel import Panel
+    from cospan.measures import Panel
 
     AnyComparison: TypeAlias = Comparison | ManyComparison
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan.base.checks import as_count, as_option, as_seed
 from cospan.base.keys import row_keys
 from cospan.base.notes import Note
 from cospan.base.text import plural
-from cospan.base.types import Floats
+from cospan.base.types import Floats, Index
 from cospan.data import Source, encode, notes_of, open_source
 from cospan.errors import InputError
 from cospan.summary import random_rows
@@ -24,12 +23,12 @@ class Pair(NamedTuple):
 
     a: Floats
     b: Floats
-    rows_a: NDArray[np.intp]
-    rows_b: NDArray[np.intp]
+    rows_a: Index
+    rows_b: Index
     names: tuple[str, ...]
     sampled: bool
-    kinds: NDArray[np.intp]  # of the rows of both: a number, equal where rows are equal
-    columns: tuple[NDArray[np.intp], ...]  # the features made of each column of the user's
+    kinds: Index  # of the rows of both: a number, equal where rows are equal
+    columns: tuple[Index, ...]  # the features made of each column of the user's
     notes: list[Note]
 
 
@@ -88,7 +87,7 @@ def read_pair(
     return Pair(a, b, kept[0], kept[1], features, sampled, kinds, columns, notes)
 
 
-def _columns(source: Source, features: tuple[str, ...]) -> tuple[NDArray[np.intp], ...]:
+def _columns(source: Source, features: tuple[str, ...]) -> tuple[Index, ...]:
     """The features of each column, with the one that says where it is missing."""
     if source.plan is None:
         return tuple(np.array([j]) for j in range(len(features)))

@@ -11,21 +11,18 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.metrics import average_precision_score
 
 import cospan
-from cospan.base.tails import tail_p_values
 from cospan.errors import InputError
-from cospan.panel import (
+from cospan.measures import (
     covariance_cka,
     energy_distance,
     fidelity,
     frechet_distance,
     largest_column_distance,
-    linear_cka,
     measure_panel,
     mmd,
     principal_angles,
     sliced_wasserstein,
 )
-from cospan.panel.levels import misfits
 
 
 @pytest.fixture
@@ -108,20 +105,6 @@ def test_permutation_p_values_keep_their_level(measure):
 def test_sliced_wasserstein_of_a_shift_in_one_dimension_is_the_shift():
     A = np.random.default_rng(0).normal(size=(50, 1))
     assert_allclose(sliced_wasserstein(A, A + 3.0), 3.0, rtol=1e-10)
-
-
-def test_cka_is_its_definition_with_centred_kernels(pair):
-    X = pair[0]
-    Y = np.column_stack([X[:, 0] ** 2, X[:, 1], X[:, 2] * X[:, 3]])
-    centre = np.eye(len(X)) - 1 / len(X)
-    K, L = centre @ X @ X.T @ centre, centre @ Y @ Y.T @ centre
-    wanted = np.sum(K * L) / np.sqrt(np.sum(K * K) * np.sum(L * L))
-    assert_allclose(linear_cka(X, Y), wanted, rtol=1e-10)
-
-
-def test_cka_refuses_different_rows(pair):
-    with pytest.raises(InputError, match="same rows"):
-        linear_cka(*pair)
 
 
 def test_covariance_cka_sees_a_rotation_and_no_shift(pair):
@@ -396,20 +379,3 @@ def test_rows_of_the_same_kind_are_not_impossible():
     moved = real.assign(weight=real.weight + 0.01 * rng.normal(size=600))
     for made in (births(rng, 600), real.sample(600, replace=True, random_state=1), moved):
         assert len(fidelity(real, made).impossible) <= 2
-
-
-def test_misfits_of_rows_left_out_are_those_of_further_rows():
-    """Half of the real rows are judged by the other half, so the p-values are right."""
-    rng = np.random.default_rng(2)
-    n = 2000
-    real, made = (
-        np.column_stack([x > 0.5, x + 0.3 * rng.normal(size=n), rng.random(n) < 0.3]).astype(float)
-        for x in rng.normal(size=(2, n))
-    )
-    groups = [np.array([j]) for j in range(3)]
-    found, usual = misfits(real, made, groups, np.arange(n) % 2)
-    assert np.mean(found > 0) == pytest.approx(np.mean(usual > 0), abs=0.04)
-    for level in (0.1, 0.02):
-        assert np.mean(tail_p_values(found, usual) <= level) <= level + 0.015
-    alone, _ = misfits(real[:, [2, 1]], made[:, [2, 1]], groups[:2], np.arange(n) % 2)
-    assert not alone.any()  # a column that goes with no other

@@ -7,70 +7,20 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+import scipy.stats
+
 from cospan.base.checks import as_count
 from cospan.base.notes import warn
 from cospan.base.tables import make_dataframe
 from cospan.base.text import chance
 from cospan.errors import MissingDependencyError
-from cospan.panel import classifiers, distances
-from cospan.panel.reading import Pair, read_pair
-
-UNITS = {"own": "each feature in units of its spread", "raw": "features as they came"}
-
-ANGLE = (
-    "AUC of leave-one-out angles: 0.5 is chance, 1 is perfect",
-    "sees location, scale and relations, says which, and gives every row a probability",
-)
-
-ABOUT = {
-    "C2ST, logistic": (
-        "AUC of logistic regression on held-out rows: 0.5 is chance, 1 is perfect",
-        "sees shifts of the means along one line; the angle also sees spreads and relations, and "
-        "needs no rows set aside",
-    ),
-    "C2ST, boosting": (
-        "AUC of gradient-boosted trees on held-out rows: 0.5 is chance, 1 is perfect",
-        "sees differences of any form, curved ones too, given enough rows; the angle says in "
-        "which directions, and gives each row a probability",
-    ),
-    "proxy A-distance": (
-        "2 (1 - 2 error) of logistic regression on held-out rows: 0 is alike, 2 is separable",
-        "the same as C2ST on the scale of domain adaptation; the angle adds which rows",
-    ),
-    "MMD": (
-        "squared kernel distance, unbiased: 0 is alike",
-        "sees any difference at the scale of the median distance; the angle says what it is",
-    ),
-    "energy distance": (
-        "distance of the distributions in units of the features: 0 is alike",
-        "sees any difference, location most of all; weaker than the angle for changed relations",
-    ),
-    "sliced Wasserstein": (
-        "root mean squared transport along random lines: 0 is alike",
-        "sees the tails of each line; relations of few features are averaged away",
-    ),
-    "Fréchet distance": (
-        "squared distance of means and covariances, as in FID: 0 is alike",
-        "the same two moments as the angle, in absolute units; says nothing of single rows, and "
-        "grows with the noise of few rows",
-    ),
-    "CKA of covariances": (
-        "cosine of the two covariances: 1 is the same up to a factor",
-        "sees relations alone; blind to means and to scale, which the angle reports as parts",
-    ),
-    "principal angle": (
-        "largest angle between the main subspaces, in degrees: 0 is the same",
-        "sees directions that one set lacks; blind to means and to how much variance there is",
-    ),
-    "largest KS": (
-        "largest Kolmogorov-Smirnov distance of a column; p for all columns together",
-        "sees any change within one column, as the table of features does; blind to relations",
-    ),
-}
-
+from cospan.measures import distances
+from cospan.measures.pair import Pair, read_pair
 
 ROWS = 2_000  # of each set; the distances between all pairs of them take the most time
 PERMUTATIONS = 199
+UNITS = {"own": "each feature in units of its spread", "raw": "features as they came"}
 
 
 @dataclass(frozen=True)
@@ -87,18 +37,8 @@ class Measure:
     seconds : float
     meaning : str
         How to read the value, in one line.
-    beyond : str
-        What it sees that the angle does not, and what the angle says that it does not.
     note : str
         What belongs to this value alone, such as the column it is about.
-
-    Examples
-    --------
-    >>> from cospan import measure_panel
-    >>> rng = np.random.default_rng(0)
-    >>> panel = measure_panel(rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + 1)
-    >>> panel["MMD"].p_value
-    0.005
     """
 
     name: str
@@ -106,7 +46,6 @@ class Measure:
     p_value: float | None
     seconds: float
     meaning: str
-    beyond: str
     note: str = ""
 
 
@@ -123,14 +62,6 @@ class Panel:
         Whether these are random samples of more rows.
     units : str
         ``"own"``: every feature in units of its own spread; ``"raw"``: as it came.
-
-    Examples
-    --------
-    >>> from cospan import measure_panel
-    >>> rng = np.random.default_rng(0)
-    >>> panel = measure_panel(rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + 1)
-    >>> [measure.name for measure in panel.measures[:3]]
-    ['C2ST, logistic', 'C2ST, boosting', 'proxy A-distance']
     """
 
     measures: tuple[Measure, ...]
@@ -163,14 +94,6 @@ class Panel:
             p = "" if one.p_value is None else chance(one.p_value)
             lines.append(f"{one.name:<{width}}  {value:>9}  {p:<15}  {one.note or one.meaning}")
         return "\n".join(lines)
-
-
-class Answer(NamedTuple):
-    """What a measure computes."""
-
-    value: float | None
-    p_value: float | None = None
-    note: str = ""
 
 
 def measure_panel(
@@ -206,7 +129,7 @@ def measure_panel(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from cospan.panel import measure_panel
+    >>> from cospan import measure_panel
     >>> X, y = load_iris(return_X_y=True)
     >>> panel = measure_panel(X[y == 1], X[y == 2])
     >>> panel["MMD"].p_value, panel["C2ST, logistic"].value > 0.9
@@ -219,25 +142,67 @@ def measure_panel(
         pair = pair._replace(names=feature_names)
     measures = []
     if angle is not None:
-        measures.append(Measure("alignment angle", angle[0], angle[1], 0.0, *ANGLE))
-    for name, (meaning, beyond) in ABOUT.items():
+        measures.append(Measure("alignment angle", angle[0], angle[1], 0.0, ANGLE))
+    for name, (meaning, compute) in MEASURES.items():
         start = time.perf_counter()
         try:
-            found = _COMPUTE[name](pair, permutations, random_state)
+            found = compute(pair, permutations, random_state)
         except MissingDependencyError as error:
             found = Answer(None, note=str(error))
         seconds = time.perf_counter() - start
-        measures.append(
-            Measure(name, found.value, found.p_value, seconds, meaning, beyond, found.note)
-        )
+        measures.append(Measure(name, found.value, found.p_value, seconds, meaning, found.note))
     return Panel(tuple(measures), len(pair.a), len(pair.b), pair.sampled, units)
+
+
+# ---- the measures -----------------------------------------------------------------------------
+
+
+class Answer(NamedTuple):
+    """What a measure computes."""
+
+    value: float | None
+    p_value: float | None = None
+    note: str = ""
+
+
+def _logistic() -> Any:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(
+        StandardScaler(), LogisticRegression(class_weight="balanced", max_iter=1000)
+    )
+
+
+def _boosting() -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(class_weight="balanced", random_state=0)
+
+
+def _held_out(model: Any, pair: Pair, seed: int) -> tuple[Answer, float]:
+    """AUC with its Mann-Whitney p-value, and error, of a classifier on rows it has not seen.
+
+    A random half of each set trains, so the test of the others is valid whatever the classifier.
+    """
+    rng = np.random.default_rng(seed)
+    halves = [np.array_split(rows[rng.permutation(len(rows))], 2) for rows in (pair.a, pair.b)]
+    train, test = (np.vstack([half[i] for half in halves]) for i in (0, 1))
+    is_b = [np.repeat([0, 1], [len(half[i]) for half in halves]) for i in (0, 1)]
+    scores = model.fit(train, is_b[0]).predict_proba(test)[:, 1]
+    in_a, in_b = scores[is_b[1] == 0], scores[is_b[1] == 1]
+    ranks = scipy.stats.mannwhitneyu(in_b, in_a, alternative="greater", method="asymptotic")
+    p_value = float(ranks.pvalue) if np.ptp(scores) else 1.0  # equal scores have no ranks
+    error = 0.5 * (float(np.mean(in_a > 0.5)) + float(np.mean(in_b <= 0.5)))
+    return Answer(float(ranks.statistic) / (len(in_a) * len(in_b)), p_value), error
 
 
 def _angle(pair: Pair) -> Answer:
     found = distances.principal_angles(pair.a, pair.b)
     if not len(found):
         return Answer(0.0, note="a set that does not vary has no directions")
-    note = f"of {len(found)} between subspaces with 90 % of the variance"
+    note = f"of {len(found)} between subspaces with 90% of the variance"
     return Answer(float(found[0]), note=note)
 
 
@@ -246,26 +211,49 @@ def _columns(pair: Pair) -> Answer:
     return Answer(*found, f"in column {pair.names[column]}")
 
 
-def _held_out(model: Any, pair: Pair, seed: int) -> classifiers.HeldOut:
-    return classifiers.held_out(model, pair.a, pair.b, random_state=seed)
-
-
-#: What each measure makes of a pair, a number of permutations and a seed.
-_COMPUTE: dict[str, Callable[[Pair, int, int], Answer]] = {
-    "C2ST, logistic": lambda x, n, seed: Answer(*_held_out(classifiers.logistic(), x, seed).auc),
-    "C2ST, boosting": lambda x, n, seed: Answer(*_held_out(classifiers.boosting(), x, seed).auc),
-    "proxy A-distance": lambda x, n, seed: Answer(
-        _held_out(classifiers.logistic(), x, seed).proxy_a_distance
+ANGLE = "AUC of the angles, out of fold: 0.5 is chance, 1 is perfect"
+#: How to read each measure, and what computes it from a pair, a number of permutations and a seed.
+MEASURES: dict[str, tuple[str, Callable[[Pair, int, int], Answer]]] = {
+    "C2ST, logistic": (
+        "AUC of logistic regression on held-out rows: 0.5 is chance, 1 is perfect",
+        lambda x, n, seed: _held_out(_logistic(), x, seed)[0],
     ),
-    "MMD": lambda x, n, seed: Answer(*distances.mmd(x.a, x.b, permutations=n, random_state=seed)),
-    "energy distance": lambda x, n, seed: Answer(
-        *distances.energy_distance(x.a, x.b, permutations=n, random_state=seed)
+    "C2ST, boosting": (
+        "AUC of gradient-boosted trees on held-out rows: 0.5 is chance, 1 is perfect",
+        lambda x, n, seed: _held_out(_boosting(), x, seed)[0],
     ),
-    "sliced Wasserstein": lambda x, n, seed: Answer(
-        distances.sliced_wasserstein(x.a, x.b, random_state=seed)
+    "proxy A-distance": (
+        "2 (1 - 2 error) of logistic regression on held-out rows: 0 is alike, 2 is separable",
+        lambda x, n, seed: Answer(max(0.0, 2 * (1 - 2 * _held_out(_logistic(), x, seed)[1]))),
     ),
-    "Fréchet distance": lambda x, n, seed: Answer(distances.frechet_distance(x.a, x.b)),
-    "CKA of covariances": lambda x, n, seed: Answer(distances.covariance_cka(x.a, x.b)),
-    "principal angle": lambda x, n, seed: _angle(x),
-    "largest KS": lambda x, n, seed: _columns(x),
+    "MMD": (
+        "squared kernel distance, unbiased: 0 is alike",
+        lambda x, n, seed: Answer(*distances.mmd(x.a, x.b, permutations=n, random_state=seed)),
+    ),
+    "energy distance": (
+        "distance of the distributions in units of the features: 0 is alike",
+        lambda x, n, seed: Answer(
+            *distances.energy_distance(x.a, x.b, permutations=n, random_state=seed)
+        ),
+    ),
+    "sliced Wasserstein": (
+        "root mean squared transport along random lines: 0 is alike",
+        lambda x, n, seed: Answer(distances.sliced_wasserstein(x.a, x.b, random_state=seed)),
+    ),
+    "Fréchet distance": (
+        "squared distance of means and covariances, as in FID: 0 is alike",
+        lambda x, n, seed: Answer(distances.frechet_distance(x.a, x.b)),
+    ),
+    "CKA of covariances": (
+        "cosine of the two covariances: 1 is the same up to a factor; blind to means and scale",
+        lambda x, n, seed: Answer(distances.covariance_cka(x.a, x.b)),
+    ),
+    "principal angle": (
+        "largest angle between the main subspaces, in degrees: 0 is the same",
+        lambda x, n, seed: _angle(x),
+    ),
+    "largest KS": (
+        "largest Kolmogorov-Smirnov distance of a column; p for all columns together",
+        lambda x, n, seed: _columns(x),
+    ),
 }

@@ -1,0 +1,388 @@
+"""Real against synthetic rows: what is impossible, what is never produced, what is copied.
+
+Every row has a ball that reaches to its k-th nearest neighbour in its own set. Precision (Sajjadi
+and others 2018, Kynkäänniemi and others 2019), recall, density and coverage (Naeem and others
+2020) count which rows of one set lie in balls of the other. For single rows the same distances
+are compared with what real rows have among themselves, each left out in turn: that gives
+p-values (see ``base.tails``; distances to a nearest neighbour follow a power law near 0, whose
+exponent is the dimension).
+
+In many columns a row can have near neighbours and break every relation between them: a diamond as
+long as it is flat, a premature birth in the fortieth week. So rows are also measured by the
+relations of real rows, as deviations in the directions in which these hardly vary, and by how
+little their levels go with the rest of them, half of the real rows being judged by the other half.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+import scipy.stats
+
+from cospan.base.checks import as_count
+from cospan.base.notes import warn
+from cospan.base.tails import tail_p_values
+from cospan.base.types import Floats, Index
+from cospan.errors import InputError
+from cospan.measures.pair import read_pair
+
+NEIGHBOURS = 5
+ROWS = 5_000  # of each set; all distances between two such sets are 200 MB
+BLOCK = 1_000  # rows whose distances are taken at once
+RIDGE = 1e-3  # of a column's variance, added so that relations that hold exactly stay finite
+ASTRAY = 0.1  # of the rows, more than usual in no real row's ball: worth a word
+RATE = 0.05  # expected share of false rows among those listed
+FEW_VALUES = 10  # a column of numbers with no more different values is one of levels, too
+MOST_COLUMNS, MOST_NUMBERS = 50, 250_000  # of levels; that a tree learns from: bounds the time
+
+
+@dataclass(frozen=True, repr=False)
+class Fidelity:
+    """How well synthetic rows stand for real ones. Print it.
+
+    Attributes
+    ----------
+    precision : float
+        Share of the synthetic rows that lie where real rows are: in the ball of one of them.
+    usual_precision : float
+        The same for the real rows, each left out in turn. Some real rows are in no other's ball
+        either, so a precision of this size is all that can be asked for.
+    recall : float
+        Share of the real rows that lie where synthetic rows are.
+    density : float
+        How many balls of real rows hold a synthetic row, in units of what is expected: 1 for
+        fresh real rows, above 1 for rows that crowd where real ones are dense.
+    coverage : float
+        Share of the real rows whose ball holds a synthetic row.
+    distance : ndarray of shape (n_synthetic,)
+        Distance to the nearest real row, in units of that row's own ball: large is impossible.
+    copying : ndarray of shape (n_synthetic,)
+        Distance to the nearest real row, in units of that row's distance to its own nearest real
+        neighbour: near 0 is a copy.
+    missed : ndarray of shape (n_real,)
+        Distance of every real row to the nearest synthetic row, in units of that row's ball.
+    p_impossible, p_copy : ndarray of shape (n_synthetic,)
+        How usual is this distance among real rows, each left out in turn? For `p_impossible` also:
+        how usual is it to break the relations between columns as far as this row does?
+    exact : int
+        How many synthetic rows equal a real row in every value. Where real rows repeat
+        themselves, as categories do, that alone makes no copy: `repeated` is the share of real
+        rows that equal another real row.
+    repeated : float
+    impossible, copies, never_produced : ndarray of int
+        Row numbers worth a look, the worst first: the first two at a false discovery rate of
+        5%, the last where no ball of a synthetic row holds the real row.
+    rows_real, rows_synthetic : ndarray of int
+        Row numbers in the data of the rows that were used: all, or random samples.
+    """
+
+    precision: float
+    usual_precision: float
+    recall: float
+    density: float
+    coverage: float
+    distance: Floats
+    copying: Floats
+    missed: Floats
+    p_impossible: Floats
+    p_copy: Floats
+    exact: int
+    repeated: float
+    impossible: Index
+    copies: Index
+    never_produced: Index
+    rows_real: Index
+    rows_synthetic: Index
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain types only, for JSON; rows as row numbers."""
+        numbers = ("precision", "usual_precision", "recall", "density", "coverage")
+        sizes = {"n_real": len(self.rows_real), "n_synthetic": len(self.rows_synthetic)}
+        listed = ("impossible", "copies", "never_produced")
+        return {
+            **{name: getattr(self, name) for name in (*numbers, "exact", "repeated")},
+            **sizes,
+            **{name: getattr(self, name).tolist() for name in listed},
+        }
+
+    def __repr__(self) -> str:
+        n, m = len(self.rows_synthetic), len(self.rows_real)
+        elsewhere = []
+        astray = self.usual_precision - self.precision
+        if astray > ASTRAY and len(self.impossible) <= astray * n:
+            # Many rows may be a little odd where none is impossible by itself.
+            elsewhere = [
+                f"taken together they are not like real rows: {astray:.0%} more of them than of "
+                "real rows lie in no real row's neighbourhood; compare says in what they differ"
+            ]
+        return "\n".join(
+            [
+                f"precision {self.precision:.3f} (real rows among themselves: "
+                f"{self.usual_precision:.3f})  recall {self.recall:.3f}  "
+                f"density {self.density:.3f}  coverage {self.coverage:.3f}",
+                f"{len(self.impossible)} of {n} synthetic rows are like no real row: far away, or "
+                "against the relations between columns",
+                *elsewhere,
+                f"{len(self.copies)} of {n} synthetic rows are nearly copies of a real row, nearer "
+                "than real rows are to each other",
+                f"{self.exact} of {n} synthetic rows equal a real row in every value "
+                f"({self.repeated:.0%} of the real rows equal another real row)",
+                f"{len(self.never_produced)} of {m} real rows lie where no synthetic row is",
+            ]
+        )
+
+
+def fidelity(
+    real: Any,
+    synthetic: Any,
+    *,
+    neighbours: int = NEIGHBOURS,
+    units: str = "own",
+    rows: int = ROWS,
+    random_state: int = 0,
+) -> Fidelity:
+    """Compare synthetic rows with the real ones they stand for.
+
+    Parameters
+    ----------
+    real, synthetic : array-like, dataframe, path, ...
+        Anything that :func:`compare` takes. Pass the rows that the generator was trained on as
+        `real` to find copies of them.
+    neighbours : int
+        How far a row's ball reaches.
+    units : {"own", "raw"}
+        ``"own"`` divides every feature by its spread among the real rows.
+    rows : int
+        How many rows of each set are used at most, drawn at random.
+    random_state : int
+
+    Examples
+    --------
+    >>> from cospan import fidelity
+    >>> rng = np.random.default_rng(0)
+    >>> real = rng.normal(size=(500, 4))
+    >>> synthetic = rng.normal(size=(500, 4))
+    >>> synthetic[:3] = real[:3] + 1e-4  # copies
+    >>> synthetic[3:5] += 20  # impossible
+    >>> found = fidelity(real, synthetic)
+    >>> sorted(found.copies.tolist()), sorted(found.impossible.tolist())
+    ([0, 1, 2], [3, 4])
+    """
+    k = as_count(neighbours, "neighbours")
+    pair = read_pair(
+        real,
+        synthetic,
+        units=units,
+        rows=rows,
+        random_state=random_state,
+        names=("real", "synthetic"),
+        first_alone=True,
+    )
+    warn(pair.notes)
+    n = len(pair.a)
+    if min(n, len(pair.b)) <= k + 1:
+        raise InputError(
+            f"neighbours is {k}, and there are {min(n, len(pair.b))} rows in one set; "
+            "pass fewer neighbours or more rows."
+        )
+    around = _nearest(pair.a, k + 1)[0]
+    to_real = _relative(pair.b, pair.a, around[:, -2])
+    to_made = _relative(pair.a, pair.b, _nearest(pair.b, k)[0][:, -1])
+    alone = _relative(pair.a, pair.a, around[:, -2], without=around[:, -1])
+    copying, usual_copying = _copying(pair.a, pair.b)
+    half = np.random.default_rng(random_state).permutation(n) % 2
+    odd = (
+        (to_real.nearest, alone.nearest),
+        _breaking(pair.a, pair.b, half),
+        _misfits(pair.a, pair.b, pair.columns, half),
+    )
+    p_impossible = np.minimum(1.0, 3 * np.min([tail_p_values(*one) for one in odd], axis=0))
+    with np.errstate(divide="ignore"):
+        p_copy = tail_p_values(1 / copying, 1 / usual_copying)
+    missed = np.flatnonzero(to_made.nearest > 1)
+    return Fidelity(
+        precision=float(np.mean(to_real.nearest <= 1)),
+        usual_precision=float(np.mean(alone.nearest <= 1)),
+        recall=float(np.mean(to_made.nearest <= 1)),
+        density=float(to_real.inside.sum() / (k * len(pair.b))),
+        coverage=float(np.mean(to_real.reached <= 1)),
+        distance=to_real.nearest,
+        copying=copying,
+        missed=to_made.nearest,
+        p_impossible=p_impossible,
+        p_copy=p_copy,
+        exact=int(np.isin(pair.kinds[n:], pair.kinds[:n]).sum()),
+        repeated=float(np.mean(np.bincount(pair.kinds[:n])[pair.kinds[:n]] > 1)),
+        impossible=pair.rows_b[_discoveries(p_impossible, p_impossible)],
+        copies=pair.rows_b[_discoveries(p_copy, copying)],
+        never_produced=pair.rows_a[missed[np.argsort(-to_made.nearest[missed], kind="stable")]],
+        rows_real=pair.rows_a,
+        rows_synthetic=pair.rows_b,
+    )
+
+
+def _discoveries(p_values: Floats, scores: Floats) -> Index:
+    """Rows at a false discovery rate of 5%, the lowest scores first."""
+    found = np.flatnonzero(scipy.stats.false_discovery_control(p_values) <= RATE)
+    return found[np.argsort(scores[found], kind="stable")]
+
+
+# ---- neighbours ---------------------------------------------------------------------------------
+
+
+def _nearest(rows: Floats, k: int, others: Floats | None = None) -> tuple[Floats, Index]:
+    """Distances and numbers of the k nearest rows: of the rows themselves, or of others."""
+    from sklearn.neighbors import NearestNeighbors
+
+    found = NearestNeighbors().fit(rows).kneighbors(others, n_neighbors=k)
+    return found[0], found[1]
+
+
+def _copying(real: Floats, made: Floats) -> tuple[Floats, Floats]:
+    """Distance to the nearest real row, against that row's own nearest: of made and real rows."""
+    distance, nearest = _nearest(real, 2)
+    first = nearest[:, 0]
+    # The neighbour's own neighbour may be the row left out: then its second one counts.
+    itself = nearest[first, 0] == np.arange(len(real))
+    usual = _ratio(distance[:, 0], np.where(itself, distance[first, 1], distance[first, 0]))
+    away, which = _nearest(real, 1, made)
+    return _ratio(away[:, 0], distance[which[:, 0], 0]), usual
+
+
+class _Relative(NamedTuple):
+    nearest: Floats  # least distance of every point in units of a ball
+    inside: Index  # how many balls hold it
+    reached: Floats  # least distance of a point from every ball's centre, in its units
+
+
+def _relative(
+    points: Floats, centres: Floats, radius: Floats, *, without: Floats | None = None
+) -> _Relative:
+    """Distances of points from centres in units of the centres' balls, block by block.
+
+    With `without` the points are the centres themselves, each left out in turn: a ball that held
+    the point reaches one neighbour further without it.
+    """
+    from scipy.spatial.distance import cdist
+
+    nearest, inside = np.empty(len(points)), np.empty(len(points), dtype=np.intp)
+    reached = np.full(len(centres), np.inf)
+    for start in range(0, len(points), BLOCK):
+        block = slice(start, min(start + BLOCK, len(points)))
+        distance = cdist(points[block], centres)
+        if without is None:
+            ratio = _ratio(distance, radius)
+        else:
+            ratio = _ratio(distance, np.where(distance <= radius, without, radius))
+            here = np.arange(block.start, block.stop)
+            ratio[here - start, here] = np.inf
+        nearest[block] = ratio.min(axis=1)
+        inside[block] = np.count_nonzero(ratio <= 1, axis=1)
+        np.minimum(reached, ratio.min(axis=0), out=reached)
+    return _Relative(nearest, inside, reached)
+
+
+def _ratio(distance: Floats, unit: Floats) -> Floats:
+    """distance / unit, with 0/0 = 1: among rows that have twins one more twin is usual."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = distance / unit
+    return np.asarray(np.where((distance == 0) & (unit == 0), 1.0, found), dtype=np.float64)
+
+
+# ---- relations and levels -----------------------------------------------------------------------
+
+
+def _breaking(real: Floats, made: Floats, half: Index) -> tuple[Floats, Floats]:
+    """How far rows are from what real rows' means and relations allow: of made and of real rows.
+
+    Each half of the real rows is judged by the other half, made rows by both.
+    """
+    usual, found = np.empty(len(real)), np.zeros(len(made))
+    for k in (0, 1):
+        known = real[half == k]
+        middle = known.mean(axis=0)
+        scatter = np.cov(known, rowvar=False).reshape(known.shape[1], -1)
+        scatter += RIDGE * np.diag(np.where(scatter.diagonal() > 0, scatter.diagonal(), 1.0))
+        factor = np.linalg.cholesky(scatter)
+
+        def far(rows: Floats, middle: Floats = middle, factor: Floats = factor) -> Floats:
+            whitened = scipy.linalg.solve_triangular(factor, (rows - middle).T, lower=True)
+            return np.asarray(np.linalg.norm(whitened, axis=0))
+
+        usual[half != k] = far(real[half != k])
+        found += far(made) / 2
+    return found, usual
+
+
+def _misfits(
+    real: Floats, made: Floats, groups: Sequence[Index], half: Index
+) -> tuple[Floats, Floats]:
+    """How little the levels of made and of real rows go with the rest of them.
+
+    For every column with a few values (levels, truth values, grades, whether it is missing) a tree
+    learns from half of the real rows how often each value occurs given the other columns. A split
+    counts where it saves more bits than it takes to write it down: log₂ of the number of places
+    where it could have been, and half of log₂ n for each further share (the minimum description
+    length). A row's misfit is the sum over the columns of log(share of its value / share given the
+    rest), where that is above 0. Real rows are judged by the other half, made rows by both.
+    """
+    usual, found = np.zeros(len(real)), np.zeros(len(made))
+    held = ((group, *_levels(real[:, group])) for group in groups)
+    few = ((group, values, levels) for group, values, levels in held if len(values) > 1)
+    for group, values, levels in itertools.islice(few, MOST_COLUMNS):
+        others, codes = np.delete(real, group, axis=1), _places(made[:, group], values)
+        for k in (0, 1) if others.shape[1] else ():
+            own = np.flatnonzero(half == k)
+            own = own[:: -(-own.size * others.shape[1] // MOST_NUMBERS)]
+            tree = _Tree(others[own], levels[own], len(values))
+            usual[half != k] += tree.misfit(others[half != k], levels[half != k])
+            found += tree.misfit(np.delete(made, group, axis=1), codes) / 2
+    return found, usual
+
+
+def _levels(rows: Floats) -> tuple[Floats, Index]:
+    """The different values of a column, and which one each row has; none if they are many."""
+    values, codes = np.unique(rows, axis=0, return_inverse=True)
+    many = rows.shape[1] == 1 and len(values) > FEW_VALUES
+    return (values[:0] if many else values), codes.ravel()
+
+
+def _places(rows: Floats, values: Floats) -> Index:
+    """Which of the values each row has; -1 for none of them."""
+    known = {value.tobytes(): k for k, value in enumerate(values)}
+    return np.array([known.get(np.ascontiguousarray(row).tobytes(), -1) for row in rows])
+
+
+class _Tree:
+    """How often each value of a column occurs, given the others."""
+
+    def __init__(self, others: Floats, codes: Index, n_values: int) -> None:
+        from sklearn.tree import DecisionTreeClassifier
+
+        n, d = others.shape
+        self.shares = np.bincount(codes, minlength=n_values) / n
+        different = np.count_nonzero(self.shares)
+        bits = np.log2(max(n * d, 2)) + (different - 1) / 2 * np.log2(n)
+        self._tree = DecisionTreeClassifier(
+            criterion="log_loss", min_impurity_decrease=bits / n, random_state=0
+        ).fit(others, codes)
+        leaves = self._tree.apply(others)
+        self._counts = np.zeros((self._tree.tree_.node_count, n_values))
+        np.add.at(self._counts, (leaves, codes), 1.0)
+
+    def misfit(self, others: Floats, codes: Index) -> Floats:
+        """log(share / share given the others) of each row's value, 0 where that is below 0."""
+        counts = self._counts[self._tree.apply(others)]
+        at = np.arange(len(codes)), np.maximum(codes, 0)
+        own = self.shares[at[1]]
+        # One row more that has every value as often as all rows have it.
+        given = (counts[at] + own) / (counts.sum(axis=1) + 1)
+        found = np.zeros(len(codes))
+        known = (codes >= 0) & (own > 0)  # a value that half of the rows do not have says nothing
+        found[known] = np.maximum(np.log(own[known] / given[known]), 0.0)
+        return found
