@@ -14,7 +14,7 @@ How the data flows, in order:
 6. `evidence` says whether two sets differ, how much and in what; `distribution` and `sensitivity`
    what the angles of two groups amount to; `directions`, `attribution` and `procrustes` what they
    are made of; `audit` whose label looks wrong.
-7. `compare` runs the whole pipeline in one call, and `compare_many` for more than two sets;
+7. `compare` runs the whole pipeline in one call, for two or more sets;
    `AlignmentAngleClassifier` brings it to scikit-learn, `report` and `plots` show it, and `cli`
    is the command line.
 """
@@ -30,11 +30,7 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others, too
     from cospan.audit import audit_labels as audit_labels
     from cospan.audit import importance_weights as importance_weights
     from cospan.comparison import Comparison as Comparison
-    from cospan.comparison import LikeNeither as LikeNeither
-    from cospan.comparison import ManyComparison as ManyComparison
-    from cospan.comparison import ScoredGroup as ScoredGroup
     from cospan.comparison import compare as compare
-    from cospan.comparison import compare_many as compare_many
     from cospan.decomposition import GSVD as GSVD
     from cospan.decomposition import Blocks as Blocks
     from cospan.decomposition import JuliaForm as JuliaForm
@@ -62,7 +58,6 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others, too
     from cospan.model import Prototypes as Prototypes
     from cospan.model import attribute as attribute
     from cospan.model import extreme_directions as extreme_directions
-    from cospan.model import neither as neither
     from cospan.model import prototypes as prototypes
     from cospan.model import shared_directions as shared_directions
     from cospan.model_file import load as load
@@ -93,14 +88,14 @@ __version__ = VERSION
 # cospan` and `cospan --help` answer at once. (Keep the block for type checkers above in step.)
 _NAMES = {
     "audit": "ImportanceWeights LabelAudit audit_labels importance_weights",
-    "comparison": "Comparison LikeNeither ManyComparison ScoredGroup compare compare_many",
+    "comparison": "Comparison compare",
     "decomposition": "Blocks GSVD JuliaForm LapackForm MatlabForm PartialGSVD gsvd gsvds gsvdvals",
     "distribution": "angle_histogram bhattacharyya bin_posterior fisher_rao hellinger "
     "posterior_ambiguity",
     "estimator": "AlignmentAngleClassifier",
     "evidence": "separation shift_test",
     "model": "Alignment Attribution Directions JointFrame LeaveOneOut ManyFrame Prototypes "
-    "attribute extreme_directions neither prototypes shared_directions",
+    "attribute extreme_directions prototypes shared_directions",
     "model_file": "load save",
     "monitoring": "Episode Monitoring Profile WindowResult monitor",
     "panel": "Fidelity Measure Panel fidelity measure_panel",

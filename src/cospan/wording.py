@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from cospan.base.numbers import (
     chance,
@@ -19,7 +20,10 @@ from cospan.base.numbers import (
     shares_text,
 )
 from cospan.base.text import listed, plural, quoted, set_name
-from cospan.evidence import Finding, PairChange, QualityNote, Size, Verdict
+from cospan.evidence import Finding, PairChange, QualityNote, Size, Verdict, size_word
+
+if TYPE_CHECKING:
+    from cospan.comparison import Comparison
 
 #: Findings that a verdict has a sentence for.
 MOST_FINDINGS = 8
@@ -342,3 +346,62 @@ def note_sentence(note: QualityNote, sets: tuple[str, str]) -> str:
     if not note.differs:
         return f"{name} is {exact_number(note.a)} in every row."
     return f"{name} does not vary in {a if note.a == 0 else b}."
+
+
+# ---- comparisons -------------------------------------------------------------------------------
+
+_AMOUNTS = {"small": "a small", "medium": "a medium", "large": "a large"}
+
+
+def comparison_sentences(found: Comparison) -> tuple[str, ...]:
+    """What a comparison found, most important first; of many sets how many pairs differ."""
+    if len(found.names) == 2:
+        return verdict_sentences(found.verdict)
+    farthest, closest = found.by_size[0], found.by_size[-1]
+    lines = [headline(found)]
+    for word, pair in (("most", farthest), ("least", closest)):
+        a, b = (set_name(found.names[k]) for k in pair)
+        times = of_hundred(found.pairs.between(*pair).auc)
+        lines.append(f"{a} and {b} differ {word}: told apart {times} times in 100 (guessing: 50).")
+    first = [sentence(one, found.verdict.sets, found.verdict.kinds.get(one.column, "number"))
+             for one in found.findings if one.kind not in SCHEMA]  # fmt: skip
+    a, b = (set_name(name) for name in found.farthest)
+    lines += [f"From {a} to {b}: {text}" for text in first[:3]]
+    return (*(str(change) for change in found.schema_changes), *lines)
+
+
+def headline(found: Comparison) -> str:
+    """Who differs, and by how much, in one short sentence."""
+    if len(found.names) > 2:
+        return _sets_headline(found)
+    a, b = (set_name(name) for name in found.names)
+    verdict = found.verdict
+    if math.isnan(verdict.pvalue):
+        return f"There are too few rows to test whether {a} and {b} differ."
+    if not verdict.differs:
+        return f"{a} and {b} show no difference."
+    if verdict.size not in _AMOUNTS:
+        return f"{a} and {b} differ, by little."
+    return f"{a} and {b} differ by {_AMOUNTS[verdict.size]} amount."
+
+
+def _sets_headline(found: Comparison) -> str:
+    pairs, differing = found.by_size, found.differing
+    sizes = [found.pairs.between(*pair).auc for pair in pairs]
+    if differing is None:
+        low, high = (of_hundred(size) for size in (sizes[-1], sizes[0]))
+        return f"The {len(pairs):,} pairs are told apart {low} to {high} times in 100."
+    large = sum(
+        size_word(size) == "large"
+        for size, pair in zip(sizes, pairs, strict=True)
+        if pair in differing
+    )
+    if not differing:
+        return f"None of the {len(pairs):,} pairs shows a difference."
+    every = len(differing) == len(pairs)
+    who = f"All {len(pairs):,} pairs differ" if every else (
+        f"{len(differing):,} of {len(pairs):,} pairs differ{'s' if len(differing) == 1 else ''}"
+    )  # fmt: skip
+    if large == len(differing):
+        return f"{who}{', all' if large > 1 else ''} by a large amount."
+    return f"{who}; {large:,} by a large amount." if large else f"{who}."

@@ -17,21 +17,19 @@ from cospan.cli.gates import Gate, crossed, remedy_for, values_of
 from cospan.cli.options import Chosen, Outputs, What
 from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal
-from cospan.comparison import Comparison, ManyComparison
+from cospan.comparison import Comparison
 from cospan.comparison import compare as compare_sets
 from cospan.comparison.opening import classes_of, names_of
-from cospan.comparison.plain import json_of
 from cospan.comparison.score_files import check_table_path
 from cospan.distributed import on_cluster, read_lazily
 from cospan.errors import InputError
 from cospan.model_file import save
-from cospan.report import format_of, write
+from cospan.report import format_of, terminal_lines, write
 
 if TYPE_CHECKING:
     from cospan.panel import Panel
 
 FOR_TWO = ("a", "b", "labels", "name_a", "name_b")
-Found = Comparison | ManyComparison
 
 
 def compare(
@@ -52,14 +50,14 @@ def compare(
         options = {**settings, **reading, "image_shape": what.image_shape}
         found = _compared(sets, what, scores=outputs.scores, progress=terminal.progress, **options)
     panel = None
-    if outputs.panel and isinstance(found, Comparison):  # of more sets it was refused
+    if outputs.panel:
         terminal.progress("other measures", 0, None)
         panel = found.panel()
     if outputs.save is not None:
         save(outputs.save, found.model)
     files = [*sets, *([what.score] if what.score else [])]
     for path in outputs.output or []:
-        write(found, path, outputs.format, command=_command(), files=files, panel=panel)
+        write(found, path, outputs.format, command=_command(), files=files)
     show(terminal, found, outputs, panel)
     values = values_of(found)
     failed = crossed(gates, values, remedy_for(found))
@@ -71,7 +69,7 @@ def compare(
 # ---- two or more -------------------------------------------------------------------------------
 
 
-def _compared(sets: Sequence[str], what: What, **options: Any) -> Found:
+def _compared(sets: Sequence[str], what: What, **options: Any) -> Comparison:
     """What was asked for, as :func:`cospan.compare` takes it."""
     *given, Z = _left_to_workers([*sets, what.score], what, options)
     names: dict[str, Any] = {"name_a": what.name_a, "name_b": what.name_b}
@@ -82,7 +80,7 @@ def _compared(sets: Sequence[str], what: What, **options: Any) -> Found:
     A = given[0] if len(sets) < 3 else dict(zip(names_of(sets), given, strict=True))
     B = given[1] if len(sets) == 2 else None
     classes: Chosen = {"label": what.label, "a": what.a, "b": what.b, "labels": what.labels}
-    found: Found = compare_sets(A, B, Z, **classes, **names, **options)
+    found: Comparison = compare_sets(A, B, Z, **classes, **names, **options)
     return found
 
 
@@ -137,15 +135,16 @@ def _command() -> str | None:
     return shlex.join(["cospan", *sys.argv[1:]])
 
 
-def show(terminal: Terminal, found: Found, outputs: Outputs, panel: Panel | None = None) -> None:
+def show(
+    terminal: Terminal, found: Comparison, outputs: Outputs, panel: Panel | None = None
+) -> None:
     """The comparison as text or JSON, and which files were written."""
     terminal.stop_progress()
     terminal.heard(map(str, found.warnings))
     if outputs.json:
-        terminal.result(json_of(found, panel))
+        terminal.result(found.to_json())
     else:
-        lines = found.lines(terminal.width)
-        terminal.lines(line for line in lines if not terminal.repeats(*line))
+        terminal.lines(terminal_lines(found, terminal.width))
         if panel is not None:
             terminal.result(f"\nOther measures\n{panel!r}")
     for path in (outputs.scores, outputs.save, *(outputs.output or [])):

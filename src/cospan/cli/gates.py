@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,9 +16,8 @@ import typer
 
 from cospan.base.numbers import number
 from cospan.base.text import printable
-from cospan.comparison import Comparison, ManyComparison
+from cospan.comparison import Comparison
 from cospan.errors import InputError
-from cospan.model import neither
 
 if TYPE_CHECKING:
     from cospan.evidence import Changes
@@ -130,21 +128,21 @@ def _clause(part: str, text: str) -> Clause:
 # ---- what gates are judged by ------------------------------------------------------------------
 
 
-def values_of(found: Comparison | ManyComparison) -> dict[str, Judged]:
+def values_of(found: Comparison) -> dict[str, Judged]:
     """The numbers of a comparison."""
-    if isinstance(found, ManyComparison):
+    if len(found.names) > 2:
         return _farthest_pairs(found)
     apart = found.separation
     values = {"fisher-rao": Judged(apart.fisher_rao), "auc": Judged(float(apart.auc))}
     if not math.isnan(found.p):
         values["p"] = Judged(found.p)
     values |= _of_columns(found.changes)
-    with suppress(InputError):  # raw angles and bare summaries have no typicality
-        values["neither"] = Judged(float(neither(found.group_b.alignment).mean()))
+    if not np.isnan(found.groups[1].kept.typicality).any():  # raw angles and bare summaries
+        values["neither"] = Judged(float(found.groups[1].neither.mean()))
     return values
 
 
-def _farthest_pairs(found: ManyComparison) -> dict[str, Judged]:
+def _farthest_pairs(found: Comparison) -> dict[str, Judged]:
     values = {}
     for quantity in ("fisher-rao", "auc"):
         matrix = found.pairs.matrix(quantity.replace("-", "_"))
@@ -172,9 +170,9 @@ def _of_columns(changes: Changes) -> dict[str, Judged]:
     }
 
 
-def remedy_for(found: Comparison | ManyComparison) -> str:
+def remedy_for(found: Comparison) -> str:
     """How to get more numbers out of a comparison that has few; a sentence and a space."""
-    if isinstance(found, ManyComparison):
+    if len(found.names) > 2:
         return "Compare two sets at a time. "
     return "It takes more rows. " if math.isnan(found.p) else ""
 

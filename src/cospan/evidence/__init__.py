@@ -20,6 +20,7 @@ from .columns import (
     having,
     plan_from,
     present,
+    read_columns,
 )
 from .findings import FEWEST_LABELLINGS, FEWEST_ROWS, Finding, Found, find
 from .functions import Reading, RowFunctions
@@ -62,6 +63,7 @@ __all__ = [
     "having",
     "plan_from",
     "present",
+    "read_columns",
     "row_keys",
     "separation",
     "shift_test",

@@ -11,7 +11,6 @@ of. `many` is the frame of K sets.
 from cospan.model.alignment import (
     Alignment,
     LeaveOneOut,
-    neither,
     score_table,
     strange_p,
     suspicion_of,
@@ -79,7 +78,6 @@ __all__ = [
     "landmark_map",
     "log_odds_of",
     "mapped_summary",
-    "neither",
     "prototypes",
     "score_table",
     "set_number",

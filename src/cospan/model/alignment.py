@@ -20,6 +20,8 @@ from cospan.model.typicality import Typicality, below_rate
 
 # What has an entry per sample.
 _COLUMNS = ("theta", "cost_a", "cost_b", "shares", "outside", "relational")
+#: Of the rows called like neither set, those that may be so by mistake.
+NEITHER_RATE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +153,7 @@ class Alignment:
         """(n,): how usual each cost is among those of A's own rows, a conformal p-value.
 
         Uniform for new rows of A; small for rows that are not like A's. None where the frame had
-        no rows to leave out. See :func:`cospan.neither`.
+        no rows to leave out. See :attr:`neither`.
         """
         return None if self.typicality is None else self.typicality.p_value(self.cost_a, 0)
 
@@ -159,6 +161,29 @@ class Alignment:
     def typicality_b(self) -> Array | None:
         """The same for B."""
         return None if self.typicality is None else self.typicality.p_value(self.cost_b, 1)
+
+    @property
+    def neither(self) -> Bools:
+        """(n,): which samples belong to neither set, at most one in twenty of them by mistake.
+
+        A sample's p-value is that of the set which finds it more usual: its typicality, continued
+        beyond the largest cost of the set's own rows by the tail of these. Benjamini and
+        Hochberg's step-up rule on the whole batch bounds the share of rows of A or B among those
+        named. With fewer than 15 rows in a set there are ranks only, and a batch of more than one
+        row has none named.
+
+        >>> from cospan import JointFrame
+        >>> rng = np.random.default_rng(0)
+        >>> frame = JointFrame.fit(rng.normal(size=(300, 3)), rng.normal(size=(300, 3)) + 2)
+        >>> frame.align([[0, 0, 0], [2, 2, 2], [30, -30, 0]]).neither
+        array([False, False,  True])
+        """
+        if self.typicality is None:
+            raise InputError(
+                "This alignment has no typicality: the frame had no rows to compare with (a bare "
+                'summary, a truncated frame or weighting="frame"); fit the frame to rows.'
+            )
+        return below_rate(strange_p(self), NEITHER_RATE)
 
     def predict(self, threshold: float = math.pi / 4) -> Array:
         """0 for A where θ ≤ `threshold` (radians), else 1 for B."""
@@ -256,46 +281,8 @@ def suspicion_of(weights: Floats, own: NDArray[np.intp] | None) -> Floats:
     return np.where(own < 0, np.nan, 1 - weights[np.arange(len(own)), own])
 
 
-def neither(alignment: Alignment, rate: float = 0.05) -> Bools:
-    """Which samples belong to neither set, with few false alarms among those named.
-
-    A sample's p-value is that of the set which finds it more usual: its typicality, continued
-    beyond the largest cost of the set's own rows by the tail of these. Benjamini and Hochberg's
-    step-up rule on the whole batch keeps the expected share of rows of A or B among the rows
-    named at `rate`.
-
-    The continuation is exact on average for tails that are powers. At a rate of 5 % a row of the
-    set itself was named in at most 1 % of batches of normal rows and 8 % of heavy-tailed ones. With
-    fewer than 15 rows in a set there are ranks only, and a batch of more than one row has none
-    named.
-
-    Parameters
-    ----------
-    alignment : Alignment
-    rate : float in (0, 1)
-        The share of false alarms that is acceptable, on average.
-
-    Examples
-    --------
-    >>> from cospan import JointFrame, neither
-    >>> rng = np.random.default_rng(0)
-    >>> frame = JointFrame.fit(rng.normal(size=(300, 3)), rng.normal(size=(300, 3)) + 2)
-    >>> neither(frame.align([[0, 0, 0], [2, 2, 2], [30, -30, 0]]))
-    array([False, False,  True])
-    """
-    if not (isinstance(rate, (int, float, np.number)) and 0 < rate < 1):
-        raise InputError(f"rate is {rate!r}; it must be a number between 0 and 1.")
-    a, b = alignment.typicality_a, alignment.typicality_b
-    if a is None or b is None:
-        raise InputError(
-            "This alignment has no typicality: the frame had no rows to compare with (a bare "
-            'summary, a truncated frame or weighting="frame"); fit the frame to rows.'
-        )
-    return below_rate(strange_p(alignment), float(rate))
-
-
 def strange_p(alignment: Alignment) -> Floats:
-    """(n,): the p-values behind :func:`neither`; NaN where nothing is known of what is usual."""
+    """(n,): the p-values behind :attr:`Alignment.neither`; NaN where nothing is known."""
     if alignment.typicality is None:
         return np.full(len(alignment), np.nan)
     costs = [arrays.to_numpy(cost) for cost in (alignment.cost_a, alignment.cost_b)]

@@ -32,9 +32,9 @@ def plot_angles(
 
     Parameters
     ----------
-    a : Comparison, Alignment, ScoredGroup or array
+    a : Comparison, Alignment or array
         A comparison brings all its groups; otherwise the angles of A (arrays in radians).
-    b, z : Alignment, ScoredGroup or array, optional
+    b, z : Alignment or array, optional
         The angles of B and of further samples.
     bins : int
         Equal bins over [0°, 90°]; the paper has 30.
@@ -92,7 +92,7 @@ def plot_posterior(
 
     Parameters
     ----------
-    a, b : Comparison, Alignment, ScoredGroup or array
+    a, b : Comparison, Alignment or array
         As for :func:`plot_angles`.
     bins : int
         Equal bins over [0°, 90°].
@@ -151,7 +151,7 @@ def plot_costs(
 
     Parameters
     ----------
-    a, b, z : Comparison, Alignment or ScoredGroup
+    a, b, z : Comparison, Alignment
         As for :func:`plot_angles`, but with costs.
     names : tuple of str, optional
         What to call the groups.
@@ -224,7 +224,9 @@ def plot_map(comparison: Any, *, most: int = 2_000, ax: Axes | None = None) -> A
     ax = axes(ax, (5.2, 4.6))
     looks = groups_of(comparison)
     # The first set larger, so that it shows below the others where all are at one place.
-    for look, group, size in zip(looks, comparison.groups, (5.5, 3.5, 3.5), strict=False):
+    for look, group, size in zip(
+        looks, [g.angles for g in comparison.every_group], (5.5, 3.5, 3.5), strict=False
+    ):
         if group.rows is None or not len(group.rows):
             continue
         rows = np.asarray(group.rows, dtype=np.float64)[:most]

@@ -171,7 +171,7 @@ def _row(comparison: Comparison, name: str) -> FeatureChange:
 
 
 def _draw_values(ax: Axes, comparison: Comparison, column: Column) -> None:
-    values = [_values(group.rows, column) for group in (comparison.group_a, comparison.group_b)]
+    values = [_values(chunk.rows, column) for chunk in comparison.samples[:2]]
     both = np.concatenate(values)
     if not len(both):
         ax.text(0.5, 0.5, "no values", ha="center", transform=ax.transAxes, color=GREY)
@@ -220,8 +220,8 @@ def _legend(ax: Axes, comparison: Comparison) -> None:
     from matplotlib.patches import Patch
 
     handles = [
-        Patch(facecolor=BLUE, alpha=0.5, label=label(comparison.name_a)),
-        Patch(facecolor=ORANGE, alpha=0.5, hatch="///", label=label(comparison.name_b)),
+        Patch(facecolor=BLUE, alpha=0.5, label=label(comparison.names[0])),
+        Patch(facecolor=ORANGE, alpha=0.5, hatch="///", label=label(comparison.names[1])),
     ]
     ax.legend(
         handles=handles, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.97), ncols=2
