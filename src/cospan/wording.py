@@ -405,3 +405,58 @@ def _sets_headline(found: Comparison) -> str:
     if large == len(differing):
         return f"{who}{', all' if large > 1 else ''} by a large amount."
     return f"{who}; {large:,} by a large amount." if large else f"{who}."
+
+
+def columns_lead(found: Comparison) -> str:
+    """The second sentence of a verdict: what changed most, or what would have been seen."""
+    features = found.features
+    if not found.verdict.differs:
+        return "Nothing tells their rows apart better than guessing."
+    if found.image_shape is not None or features.nameless:
+        return made_of_sentence(found.verdict)
+    names = [one.name for one in features.changed]
+    if not names:
+        return "No single column stands out."
+    n = len(features)
+    if len(names) <= 3:
+        return f"{listed(names)} changed, of {plural(n, 'column')}."
+    first = f"{quoted(names[0])}, {quoted(names[1])} and {quoted(names[2])}"
+    return f"{len(names):,} of {plural(n, 'column')} changed: {first} most."
+
+
+def made_of_sentence(verdict: Verdict) -> str:
+    """Which part of the difference is largest."""
+    if not verdict.mostly:
+        return "What the difference is made of cannot be said."
+    return _MADE_OF[verdict.mostly].format(share=f"{verdict.shares[verdict.mostly]:.0%}")
+
+
+def interval_words(size: Size) -> str:
+    """Below the size: what guessing would give, and the interval.
+
+    >>> interval_words(Size(0.883, 0.879, 0.887))
+    'Guessing: 50. 95% interval: 87.9 to 88.7.'
+    """
+    if math.isnan(size.low):
+        return "Guessing: 50."
+    close = size.high - size.low < 0.015
+    low, high = (f"{100 * end:.1f}" if close else of_hundred(end) for end in (size.low, size.high))
+    return f"Guessing: 50. 95% interval: {low} to {high}."
+
+
+def sets_lead(found: Comparison) -> str:
+    """The second sentence on more than two sets: the columns that differ in most pairs."""
+    if len(found.names) == 2:
+        return columns_lead(found)
+    a, b = (set_name(name) for name in found.farthest)
+    if found.differing is None or found.image_shape is not None or found.features.nameless:
+        return f"{a} and {b} differ most."
+    times: dict[str, int] = {}
+    for i, j in found.differing:
+        for one in found.pair(i, j).features.changed:
+            times[one.name] = times.get(one.name, 0) + 1
+    if not times:
+        return f"{a} and {b} are farthest apart."
+    first = sorted(times, key=lambda name: -times[name])
+    where = "every pair" if times[first[0]] == len(found.by_size) else "most pairs"
+    return f"{a} and {b} differ most. {quoted(first[0])} differs in {where}."

@@ -6,7 +6,7 @@ A row comes with its reasons: the values that conflict, and what is usual in eac
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,8 +48,8 @@ class RowToCheck(NamedTuple):
 
     `kind` is ``"like no set"``, ``"like another set"``, or ``"labelled otherwise"`` of a further
     row; `set` is its set (or label), `like` the set that it looks like most, `probability` that of
-    `like`, and `usual` how usual it is for the set that finds it most so. Reasons are known of the
-    first rows of each kind.
+    `like`, and `usual` how usual it is for the set that finds it most so. Reasons and `values`, the
+    row as it was scored, are known of the first rows of each kind.
     """
 
     set: str
@@ -59,11 +59,13 @@ class RowToCheck(NamedTuple):
     probability: float
     usual: float
     reasons: tuple[Reason, ...] = ()
+    values: Floats | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types only."""
         name = self.id.item() if isinstance(self.id, np.generic) else self.id
         found = {**self._asdict(), "id": name, "reasons": [one.to_dict() for one in self.reasons]}
+        del found["values"]
         return {key: None if value != value else value for key, value in found.items()}
 
 
@@ -96,9 +98,10 @@ def find_rows(
                 own, kept.ids[i], kind, names[like], float(kept.weights[i, like]),
                 float(kept.typicality[i].max()),
             )  # fmt: skip
-            if usual is not None and i in values:
+            if i in values:
                 mine = None if alone else group.own
-                row = row._replace(reasons=usual.reasons(values[i], mine, like))
+                why = () if usual is None else usual.reasons(values[i], mine, like)
+                row = row._replace(reasons=why, values=values[i])
             found.append((key, row))
         start += n if audited else 0
     return tuple(row for _, row in sorted(found, key=lambda one: one[0]))
@@ -186,14 +189,3 @@ class _Shares:
     def usual(self, value: float) -> tuple[float, float]:
         share = float(self._shares[int(value)])
         return share, share
-
-
-def row_columns(rows: Sequence[RowToCheck]) -> dict[str, list[Any]]:
-    """Rows to check as the columns of a table."""
-    plain = ("set", "id", "kind", "like", "probability", "usual")
-    found: dict[str, list[Any]] = {key: [getattr(row, key) for row in rows] for key in plain}
-    return {**found, "reasons": ["; ".join(_short(row)) for row in rows]}
-
-
-def _short(row: RowToCheck) -> Iterator[str]:
-    return (f"{one.column} = {one.value}" for one in row.reasons)

@@ -111,6 +111,7 @@ class Cell:
     value: float | None = None
     link: str = ""
     below: str = ""  # a second line
+    lines: tuple[tuple[str, Chart | None, str], ...] = ()  # words, a chart, words, line by line
 
 
 @dataclass(frozen=True)
@@ -163,6 +164,8 @@ class Card:
     facts: tuple[Fact, ...] = ()
     wide: tuple[Block, ...] = ()  # over the whole width
     points_shown: int = 3
+    side_first: bool = False
+    boxed: bool = True
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cospan.base.files import write_text
 from cospan.base.text import plural
 
-from .html import rendered, safe
-from .svg import framed
+from ._old_page import framed, rendered, safe
 
 if TYPE_CHECKING:
     from cospan.monitoring import Monitoring, WindowResult
