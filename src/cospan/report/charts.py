@@ -96,10 +96,10 @@ def hills(a: Floats, b: Floats, names: tuple[str, str], looks: str = "ab") -> Ch
     made = Drawing(width, 192, title, scaled=True)
     both = np.concatenate([a, b])
     low, high = np.quantile(both, ENDS)
-    if high - low < 1e-9:
-        low, high = low - 1, high + 1
+    spread = float(np.std(both))
+    if high - low < 1e-9:  # all scores are one: one hill in the middle
+        low, high, spread = low - 1, high + 1, 1.0
     grid = np.linspace(low, high, 56)
-    spread = max(float(np.std(both)), 1e-9)
     curves = [_smooth(np.clip(one, low, high), grid, 0.25 * spread) for one in (a, b)]
     top = max(float(curve.max()) for curve in curves)
     x = np.linspace(0, width, len(grid)).tolist()
@@ -414,8 +414,9 @@ def set_map(names: Sequence[str], sizes: Floats) -> Chart:
     xy[:, 0] *= 1.0 if xy[0, 0] <= xy[-1, 0] else -1.0  # the first set is on the left
     span = np.maximum(np.ptp(xy, axis=0), 1e-9)
     scale = min(330 / span[0], 150 / max(span[1], 1e-9 * span[0]))
-    xy = (xy - (xy.max(axis=0) + xy.min(axis=0)) / 2) * scale + [220, 110]
-    made = Drawing(440, 220, title, scaled=True)
+    height = max(120.0, 80 + scale * span[1])
+    xy = (xy - (xy.max(axis=0) + xy.min(axis=0)) / 2) * scale + [220, height / 2]
+    made = Drawing(440, height, title, scaled=True)
     tree = minimum_spanning_tree(np.maximum(distance, 1e-9)).tocoo()
     for i, j in zip(tree.row.tolist(), tree.col.tolist(), strict=True):
         (x, y), (u, v) = xy[i], xy[j]
@@ -425,7 +426,7 @@ def set_map(names: Sequence[str], sizes: Floats) -> Chart:
     for k, name in enumerate(names):
         x, y = xy[k]
         made.dot(x, y, 7, f"d{LOOKS[k % 5]}", name)
-        above = y < 110 or K == 2
+        above = y < height / 2 or K == 2
         anchor = "middle" if 60 < x < 380 else "start" if x <= 60 else "end"
         made.text(x, y - 14 if above else y + 22, short(name, 16), f"n x{LOOKS[k % 5]}", anchor)
     return made.chart()

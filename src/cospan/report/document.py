@@ -92,6 +92,7 @@ class Figure:
     title: str
     text: str
     chart: Chart
+    below: str = ""
 
 
 @dataclass(frozen=True)

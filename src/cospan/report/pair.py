@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from cospan.base.numbers import number, pair_of, share_text, shares_text
-from cospan.base.text import plural, quoted
+from cospan.base.text import listed, plural, quoted
 from cospan.base.types import Floats
 from cospan.comparison import Comparison, RowToCheck
 from cospan.evidence import FeatureChange, Finding, PairChange, Reading
@@ -59,12 +60,12 @@ WORTH_SAYING = 0.1
 #: Notes on how the data was read rather than on the data.
 READING = ("encoding", "missing values", "embedding", "curved", "sampled", "schema")
 PARTS = {"location": "averages", "scale": "overall spread", "shape": "spread and relations"}
-SIZE_BEFORE = "Shown one row from each set, you could tell which is which"
 HOW_TO_READ = (
     "Take one row of each set at random. The score is higher for the right one in so many of 100 "
     "such pairs. 50 is guessing, 100 is never wrong. It says nothing about which rows matter to "
     "you: the columns do."
 )
+WHY = "Why: the value, and what is usual (1% to 99%)"
 #: What a change is called in the table of columns.
 CHIPS = {
     "spread": ("narrower", "wider"), "shape": ("other form",) * 2, "level": ("other mix",) * 2,
@@ -129,7 +130,7 @@ def pair_card(found: Comparison, sides: dict[str, Side]) -> Card:
     """What two sets have to say on one screen."""
     top = Headline(headline(found), columns_lead(found), keys_of(found))
     if found.verdict.differs:
-        points = tuple(point_of(one, found, sides) for one in found.findings[:FINDINGS])
+        points = _once(point_of(one, found, sides) for one in found.findings[:FINDINGS])
         return Card(top, big_of(found), score_charts(found), points, (), facts_of(found))
     seen = [(one, *_seen(one, found)) for one in found.features]
     band = [
@@ -143,18 +144,33 @@ def pair_card(found: Comparison, sides: dict[str, Side]) -> Card:
     return Card(top, big_of(found), score_charts(found), (), side, facts_of(found))
 
 
+def _once(points: Iterable[Point]) -> tuple[Point, ...]:
+    """The same with what to see in charts of one kind said once."""
+    said: set[str] = set()
+    kept = []
+    for one in points:
+        kept.append(replace(one, text="") if one.text in said else one)
+        said.add(one.text)
+    return tuple(kept)
+
+
 def keys_of(found: Comparison) -> tuple[Key, ...]:
     """The sets, as they look on the page."""
+    thing = "row" if found.image_shape is None else "picture"
     return tuple(
-        Key(group.name, charts.LOOKS[k % 5], plural(group.total, "row"))
+        Key(group.name, charts.LOOKS[k % 5], plural(group.total, thing))
         for k, group in enumerate(found.groups)
     )
 
 
 def big_of(found: Comparison) -> Big:
     """The one number."""
-    size = found.size
-    return Big(SIZE_BEFORE, f"{of_hundred(size)} times in 100", interval_words(size))
+    size, thing = (
+        found.size,
+        "row from each set" if found.image_shape is None else "picture of each",
+    )
+    before = f"Shown one {thing}, you could tell which is which"
+    return Big(before, f"{of_hundred(size)} times in 100", interval_words(size))
 
 
 def score_charts(found: Comparison) -> tuple[Chart, ...]:
@@ -305,9 +321,11 @@ def columns_section(found: Comparison, sides: dict[str, Side]) -> Section:
     title = "No column changed"
     if changed:
         first = " and ".join(quoted(one.name) for one in changed[:2])
-        title = f"{len(changed):,} of {plural(n, 'column')} changed; {first} most"
+        title = f"{len(changed):,} of {plural(n, 'column')} changed"
         if len(changed) <= 2:
             title = f"{first} changed, of {plural(n, 'column')}"
+        elif not found.features.nameless:
+            title += f"; {first} most"
     lead = "Histograms run from the 1st to the 99th percentile. Hover for values."
     if more > 0:
         lead += f" The first {MOST_COLUMNS} are shown; {more:,} more are in the JSON."
@@ -466,7 +484,7 @@ def rows_section(found: Comparison) -> Iterator[Section]:
     rows = found.rows
     if not rows:
         return
-    two = len(found.names) == 2
+    two, nameless = len(found.names) == 2, found.features.nameless
     kinds = {
         "like no set": "Unlike both sets" if two else "Like no set",
         "like another set": "Look like the other set" if two else "Look like another set",
@@ -478,8 +496,10 @@ def rows_section(found: Comparison) -> Iterator[Section]:
     for kind, title in kinds.items():
         own = [row for row in rows if row.kind == kind]
         if own:
-            heads = ("Row", "Set", "Looks like", "Why: the value, and what is usual (1% to 99%)")
+            heads: tuple[str, ...] = ("Row", "Set", "Looks like", WHY)
             cells = tuple(_row_cells(row, found) for row in own[:MOST_ROWS])
+            if nameless:
+                heads, cells = heads[:3], tuple(row[:3] for row in cells)
             blocks.append(Table(heads, cells, title))
     n = len(rows)
     shown = sum(min(count, MOST_ROWS) for count in counts.values())
@@ -556,9 +576,15 @@ def quality_notes(found: Comparison) -> list[tuple[str, str]]:
     if gaps:
         more = f" and {len(gaps) - 6} more columns" if len(gaps) > 6 else ""
         notes.append(("Missing values", f"{'; '.join(gaps[:6])}{more}."))
+    still = [note.column for note in found.changes.quality if not note.differs]
+    if still and found.image_shape is None:
+        notes.append(
+            ("Constant", f"{listed(still)} {'is' if len(still) == 1 else 'are'} constant.")
+        )
     notes += [
         (NOTES.get(note.code, "Note"), note_sentence(note, found.verdict.sets))
         for note in found.changes.quality
+        if note.differs
     ]
     notes += [(n.code.capitalize(), str(n)) for n in found.warnings if n.code not in READING]
     return list(dict.fromkeys(notes))

@@ -51,7 +51,7 @@ from .pair import (
 #: Pairs that have a part of the page, and columns in a pair's table.
 MOST_PAIRS, PAIR_COLUMNS = 45, 6
 #: Columns drawn over the sets, and rows named as examples.
-MOST_FIGURES, EXAMPLES = 24, 5
+MOST_FIGURES, EXAMPLES = 24, 3
 
 
 def sets_document(found: Comparison, command: str | None, files: Sequence[str]) -> Document:
@@ -126,12 +126,17 @@ def examples_table(found: Comparison) -> Table:
             Cell(word if k == 0 else "", look="name"),
             Cell(str(one.id)),
             Cell(found.names[one.own], look=f"key {charts.LOOKS[one.own]}"),
-            Cell(f"{share_text(one.score)} {found.names[1]}", look="words"),
+            Cell(_leaning(one, found), look="words"),
         )
         for word, part in parts
         for k, one in enumerate(part)
     ]
     return Table(("", "Row", "Set", "Looks like"), tuple(cells))
+
+
+def _leaning(one: Example, found: Comparison) -> str:
+    k = int(one.score > 0.5)
+    return f"{share_text(one.score if k else 1 - one.score)} {found.names[k]}"
 
 
 # ---- more than two sets ------------------------------------------------------------------------
@@ -164,12 +169,22 @@ def many_card(found: Comparison) -> Card:
         return f"#{pair_id(i, j)}" if pair_id(i, j) in shown else ""
 
     text = "The farther apart two dots, the easier their rows are told apart; times in 100."
-    first = Figure("The sets on a map.", text, charts.set_map(found.names, sizes))
+    first = Figure("The sets on a map.", text, charts.set_map(found.names, sizes), _ends(found))
     text = "of 100 (guessing: 50). Choose a pair to see it."
     title = "How often one row of each is told apart,"
     second = Figure(title, text, charts.matrix(found.names, sizes, link))
     top = Headline(headline(found), sets_lead(found), keys_of(found))
     return Card(top, side=(first, second), facts=many_facts(found))
+
+
+def _ends(found: Comparison) -> str:
+    """The closest and the farthest pair."""
+    parts = []
+    for word, (i, j) in (("Closest", found.by_size[-1]), ("Farthest", found.by_size[0])):
+        size = found.pairs.between(i, j).auc
+        ends = f"{of_hundred(size.low)} to {of_hundred(size.high)}"
+        parts.append(f"{word}: {found.names[i]} and {found.names[j]}, {of_hundred(size)} ({ends}).")
+    return " ".join(parts)
 
 
 def many_facts(found: Comparison) -> tuple[Fact, ...]:
@@ -180,16 +195,18 @@ def many_facts(found: Comparison) -> tuple[Fact, ...]:
     if found.differing:
         worst = max(found.pair(*pair).p for pair in found.differing)
         n = found.verdict.n_permutations
-        facts.append(Fact("How sure", f"p {p_sign(worst, n)}", "in every pair that differs"))
+        most = p_sign(worst, n).replace("=", "≤")
+        facts.append(Fact("How sure", f"p {most}", "in every pair that differs"))
     if found.differing is not None:
         for pair in found.differing:
             changed |= {one.name for one in found.pair(*pair).features.changed}
     else:
         facts.append(Fact("How sure", "not tested", "too many pairs and columns"))
     words = [size_word(size) for size in sizes]
-    counts = [f"{words.count(w)} {w}" for w in ("large", "medium", "small", "none") if w in words]
+    first = next(w for w in ("large", "medium", "small", "none") if w in words)
     low, high = of_hundred(sizes[-1]), of_hundred(sizes[0])
-    facts.append(Fact("Sizes", ", ".join(counts[:2]), f"{low} to {high} in 100", "pairs"))
+    value = f"{words.count(first)} of {len(words)} {first}"
+    facts.append(Fact("Sizes", value, f"{low} to {high} in 100", "pairs"))
     if found.differing is not None and found.image_shape is None:
         n = len(found.features)
         facts.append(
@@ -219,7 +236,7 @@ def over_sets_section(found: Comparison) -> Iterator[Section]:
     changed = [quoted(name) for name in order if times[name]]
     title = "No column differs between the sets"
     if changed:
-        title = f"{', '.join(changed[:2])} differ in most pairs" if len(changed) > 1 else (
+        title = f"{' and '.join(changed[:2])} differ in most pairs" if len(changed) > 1 else (
             f"{changed[0]} differs")  # fmt: skip
     lead = "Dot: median or share; band: middle half; line: 5th to 95th percentile."
     blocks: list[Block] = [Figures(figures[:MOST_FIGURES])]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from cospan.base.files import write_text
 from cospan.base.json import json_text
 from cospan.errors import InputError
+from cospan.monitoring import Monitoring
 
 from .document import Document
 
@@ -23,12 +24,16 @@ _ENDINGS = dict.fromkeys(("", ".html", ".htm"), "html") | {
 
 
 def document_of(
-    found: Comparison, *, command: str | None = None, files: Sequence[str] = ()
+    found: Comparison | Monitoring, *, command: str | None = None, files: Sequence[str] = ()
 ) -> Document:
     """What a report on a result says.
 
     `command` is the command line that made it, `files` are paths of what it was made from.
     """
+    if isinstance(found, Monitoring):
+        from .watch import monitoring_document
+
+        return monitoring_document(found, command, files)
     from .sets import sets_document
 
     return sets_document(found, command, files)
@@ -47,7 +52,7 @@ def render(document: Document, format: str) -> str:
     return page(document)
 
 
-def fragment(found: Comparison) -> str:
+def fragment(found: Comparison | Monitoring) -> str:
     """The card as static HTML without scripts, for notebooks."""
     from .html import notebook
 
@@ -55,7 +60,7 @@ def fragment(found: Comparison) -> str:
 
 
 def terminal_lines(
-    found: Comparison, width: int = 80, full: bool = False
+    found: Comparison | Monitoring, width: int = 80, full: bool = False
 ) -> Iterator[tuple[str, str]]:
     """The report for a terminal, line by line, each with the name of its style."""
     from .terminal import lines
@@ -64,25 +69,25 @@ def terminal_lines(
 
 
 def write(
-    found: Comparison,
+    found: Comparison | Monitoring,
     path: str | os.PathLike[str],
     format: str | None = None,
     *,
     command: str | None = None,
     files: Sequence[str] = (),
 ) -> Path:
-    """Write the report of a comparison, whole or not at all, and return its path.
+    """Write the report of a result, whole or not at all, and return its path.
 
     Parameters
     ----------
-    found : Comparison
-        What :func:`cospan.compare` returned.
+    found : Comparison or Monitoring
+        What :func:`cospan.compare` or :func:`cospan.monitor` returned.
     path : str or path-like
         Where to write.
     format : {"html", "md", "json"}, optional
         By default what the path ends in, and HTML where it has no ending.
     command, files
-        The command line that made the comparison, and paths of what it was made from.
+        The command line that made it, and paths of what it was made from.
     """
     chosen = format_of(path, format)
     return write_text(path, render(document_of(found, command=command, files=files), chosen))
