@@ -10,16 +10,19 @@ import math
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from cospan.base.numbers import (
+from cospan.base.text import (
     chance,
     correlations,
     exact_number,
+    listed,
     number,
     pair_of,
+    plural,
+    quoted,
+    set_name,
     share_text,
     shares_text,
 )
-from cospan.base.text import listed, plural, quoted, set_name
 from cospan.evidence import Finding, PairChange, QualityNote, Size, Verdict, size_word
 
 if TYPE_CHECKING:

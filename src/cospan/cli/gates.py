@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import typer
 
-from cospan.base.numbers import number
-from cospan.base.text import printable
+from cospan.base.text import number, printable
 from cospan.comparison import Comparison
 from cospan.errors import InputError
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.audit import LabelAudit
-from cospan.base.json import json_text, plain
 from cospan.base.notes import Note
+from cospan.base.tables import json_text, plain
 from cospan.base.types import Floats
 from cospan.comparison.auditing import audit_rows, rows_to_check
 from cospan.comparison.fitting import Model, as_classifier

@@ -13,7 +13,7 @@ from html import escape
 
 import numpy as np
 
-from cospan.base.numbers import number, share_text
+from cospan.base.text import number, share_text
 from cospan.base.types import Floats
 
 from .document import Chart

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from cospan.base.numbers import number, pair_of, share_text, shares_text
-from cospan.base.text import listed, plural, quoted
+from cospan.base.text import listed, number, pair_of, plural, quoted, share_text, shares_text
 from cospan.base.types import Floats
 from cospan.comparison import Comparison, RowToCheck
 from cospan.evidence import FeatureChange, Finding, PairChange, Reading

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cospan.base.numbers import share_text
-from cospan.base.text import plural
+from cospan.base.text import plural, share_text
 from cospan.base.types import Floats
 from cospan.comparison import Comparison
 from cospan.errors import CospanError

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cospan.base.numbers import share_text
-from cospan.base.text import plural, quoted
+from cospan.base.text import plural, quoted, share_text
 from cospan.base.types import Floats
 from cospan.comparison import Comparison
 from cospan.evidence import size_word

@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from cospan.base.numbers import number, share_text
-from cospan.base.text import plural, quoted
+from cospan.base.text import number, plural, quoted, share_text
 from cospan.evidence import Held
 from cospan.wording import of_hundred
 

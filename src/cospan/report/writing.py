@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cospan.base.files import write_text
-from cospan.base.json import json_text
+from cospan.base.tables import json_text
 from cospan.errors import InputError
 from cospan.monitoring import Monitoring
 
