@@ -53,9 +53,13 @@ class Drawing:
         place = f'cx="{x:.1f}" cy="{y:.1f}" r="{r:g}"'
         self._parts.append(f'<circle class="{look}" {place}>{inside}</circle>')
 
-    def text(self, x: float, y: float, words: str, look: str = "", anchor: str = "") -> None:
+    def text(
+        self, x: float, y: float, words: str, look: str = "", anchor: str = "", turned: bool = False
+    ) -> None:
         look = f' class="{look}"' if look else ""
         anchor = f' text-anchor="{anchor}"' if anchor else ""
+        if turned:
+            anchor += f' transform="rotate(-90 {x:.1f} {y:.1f})"'
         self._parts.append(f'<text x="{x:.1f}" y="{y:.1f}"{look}{anchor}>{escape(words)}</text>')
 
     def link(self, href: str) -> None:
@@ -149,7 +153,7 @@ def ruler(
     if usual is not None:
         x, y = _on_ruler(usual[0]), _on_ruler(usual[1])
         made.rect(x, 24, max(y - x, 3), 8, "fa", f"{word}: {usual[0]:.2f} to {usual[1]:.2f}")
-        made.text(max((x + y) / 2, 60), 14, word, "xa", "middle")
+        made.text(max((x + y) / 2, 84), 14, word, "xa", "middle")
     for (cut, name), end in zip(CUTS, ends, strict=True):
         if cut > 0.5:
             made.path(f"M{_on_ruler(cut):.1f} 22v12", "tick")

@@ -17,6 +17,7 @@ class Chart:
 
     svg: str
     title: str
+    narrow: str = ""  # the same for phones, where it would be too small
 
 
 @dataclass(frozen=True)

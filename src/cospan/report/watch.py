@@ -58,16 +58,22 @@ def unit_of(found: Monitoring) -> str:
     return UNITS.get(str(getattr(found.every, "unit", "")), "window")
 
 
-def day_text(start: Any) -> str:
-    """When a window begins, in few words: 24 June; with the year where it is not plain.
+def day_text(start: Any, year: bool = True) -> str:
+    """When a window begins, in few words.
 
     >>> day_text(np.datetime64("2013-06-24")), day_text(301)
     ('24 June 2013', '301')
     """
     if isinstance(start, np.datetime64):
         day: date = start.astype("datetime64[D]").astype(object)
-        return f"{day.day} {day:%B %Y}"
+        return f"{day.day} {day:%B %Y}" if year else f"{day.day} {day:%b}"
     return f"{start:,}" if isinstance(start, int) else str(start)
+
+
+def labels_of(windows: Sequence[Any]) -> list[str]:
+    """When windows begin, without the year where it is one for all."""
+    years = {str(window.start)[:4] for window in windows}
+    return [day_text(window.start, len(years) > 1) for window in windows]
 
 
 # ---- the card ----------------------------------------------------------------------------------
@@ -86,7 +92,7 @@ def _card(found: Monitoring) -> Card:
         for one in found.episodes
     ]  # fmt: skip
     chart = timeline.timeline(
-        [day_text(window.start) for window in windows],
+        labels_of(windows),
         [window.level for window in windows],
         [window.alarm for window in windows],
         [window.status for window in windows],
@@ -164,7 +170,7 @@ def _columns_section(found: Monitoring) -> Iterator[Section]:
         f"Stronger colour: further from the {unit}s without an alarm. Arrows mark the direction in "
         f"{unit}s with an alarm. Hover for values."
     )
-    chart = timeline.heat([day_text(window.start) for window in windows], rows[:MOST_COLUMNS])
+    chart = timeline.heat(labels_of(windows), rows[:MOST_COLUMNS])
     yield Section("columns", "Columns", title, lead, (chart,))
 
 
