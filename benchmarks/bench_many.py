@@ -13,7 +13,7 @@ import time
 import numpy as np
 from scipy.linalg import subspace_angles
 
-from cospan import AlignmentAngleClassifier, ManyFrame, compare_many
+from cospan import AlignmentAngleClassifier, ManyFrame, compare
 from pictures import load_images
 
 CONFUSED = {frozenset(pair) for pair in ("49", "35", "79", "38", "58")}
@@ -38,7 +38,7 @@ def digits() -> None:
     data = load_images("mnist")
     sets = {str(k): data.train_x[data.train_y == k] for k in range(10)}
     started, worked = time.perf_counter(), time.process_time()
-    found = compare_many(sets, data.test_x.astype(np.float32), image_shape=(28, 28))
+    found = compare(sets, data.test_x.astype(np.float32), image_shape=(28, 28))
     print(
         f"time: {time.perf_counter() - started:.1f} s, of the processor "
         f"{time.process_time() - worked:.1f} s"

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from cospan import cli, compare_many
+from cospan import cli, compare
 
 runner = CliRunner()
 NAMES = ("red", "green", "blue")
@@ -53,7 +53,7 @@ def test_three_files_are_compared(files, rows):
     text = run("compare", *files).stdout
     assert "3 sets: red.csv, green.csv, blue.csv" in text
     data = json.loads(run("compare", *files, "--json").stdout)
-    found = compare_many(tables_of(rows))
+    found = compare(tables_of(rows))
     assert data["fisher_rao"] == found.fisher_rao.tolist()
 
 
@@ -98,7 +98,7 @@ def test_other_formats(files, tmp_path, ending):
 def test_a_threshold_is_crossed_by_any_pair(files, rows):
     assert "fisher-rao>0.5" in run("compare", *files, "--fail-on", "fisher-rao>0.5", code=3).stderr
     run("compare", *files, "--fail-on", "fisher-rao>3.14")
-    found = compare_many(tables_of(rows))
+    found = compare(tables_of(rows))
     worst = max(found.separation(i, j).auc for i in range(3) for j in range(i))
     run("compare", *files, "--fail-on", f"auc>{worst + 0.001}")
     assert " and " in run("compare", *files, "--fail-on", f"auc>{worst - 0.001}", code=3).stderr
@@ -130,7 +130,7 @@ def test_dask_workers_summarise_the_files(files, rows, monkeypatch):
     data = json.loads(run("compare", *files, *given).stdout)
     assert [one["name"] for one in data["sets"]] == [f"{name}.csv" for name in NAMES]
     value = np.array(data["fisher_rao"])
-    np.testing.assert_allclose(value, compare_many(tables_of(rows)).fisher_rao, atol=1e-9)
+    np.testing.assert_allclose(value, compare(tables_of(rows)).fisher_rao, atol=1e-9)
 
 
 def test_an_input_is_not_overwritten(files):

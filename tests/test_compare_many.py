@@ -1,4 +1,4 @@
-"""compare_many: identities with pairs, invariance, passes over the data, what it accepts."""
+"""compare: identities with pairs, invariance, passes over the data, what it accepts."""
 
 import json
 
@@ -14,7 +14,6 @@ from cospan import (
     JointFrame,
     Summary,
     compare,
-    compare_many,
     separation,
 )
 from cospan.data import Source, open_source
@@ -41,7 +40,7 @@ def four():
 
 @pytest.fixture(scope="module")
 def found(four):
-    return compare_many(four, sets_of((30,), 6, seed=9)[0])
+    return compare(four, sets_of((30,), 6, seed=9)[0])
 
 
 # ---- identities --------------------------------------------------------------------------------
@@ -51,7 +50,7 @@ def found(four):
 @pytest.mark.parametrize(("span", "weighting"), [("affine", "cost"), ("linear", "frame")])
 def test_two_sets_have_the_posterior_of_their_pair(span, weighting, shrinkage):
     A, B, Z = sets_of((60, 45, 30), 7)
-    many = compare_many([A, B], Z, span=span, weighting=weighting, shrinkage=shrinkage)
+    many = compare([A, B], Z, span=span, weighting=weighting, shrinkage=shrinkage)
     frame = JointFrame.fit(A, B, span=span, shrinkage=shrinkage)
     assert many.shrinkage == frame.shrinkage
     pair = frame.leave_one_out(A, B, weighting=weighting)
@@ -64,7 +63,7 @@ def test_two_sets_have_the_posterior_of_their_pair(span, weighting, shrinkage):
 def test_two_sets_agree_with_compare(settings):
     """The same pair and the same distance: two sets are K = 2."""
     A, B = sets_of((60, 45), 7)
-    many = compare_many({"A": A, "B": B}, **settings)
+    many = compare({"A": A, "B": B}, **settings)
     pair = compare(A, B, n_permutations=19, **settings)
     assert many.shrinkage == pair.frame.shrinkage
     assert many.distance("A", "B") == pytest.approx(pair.separation.fisher_rao, abs=1e-9)
@@ -81,8 +80,8 @@ def test_an_extra_column_of_rows_to_score_is_left_out_by_both(four):
     with pytest.warns(CospanWarning, match="more is in Z only"):
         pair = compare(tables["p"], tables["q"], Z, n_permutations=19)
     with pytest.warns(CospanWarning, match="more is in Z only"):
-        many = compare_many({name: tables[name] for name in "pqr"}, Z)
-    plain = compare_many({name: tables[name] for name in "pqr"}, tables["s"].head(9))
+        many = compare({name: tables[name] for name in "pqr"}, Z)
+    plain = compare({name: tables[name] for name in "pqr"}, tables["s"].head(9))
     assert_array_equal(many.weights, plain.weights)
     for found in (pair, many):
         assert any("more is in Z only" in note.text for note in found.warnings), found.warnings
@@ -184,7 +183,7 @@ def test_own_rows_are_left_out_of_their_set(four, found):
 
 def test_another_order_of_the_sets_permutes_the_results_and_nothing_else(four, found):
     names = ("s", "p", "r", "q")
-    turned = compare_many({name: four[name] for name in names}, sets_of((30,), 6, seed=9)[0])
+    turned = compare({name: four[name] for name in names}, sets_of((30,), 6, seed=9)[0])
     places = ["pqrs".index(name) for name in names]
     pairs = np.ix_(places, places)
     assert turned.shrinkage == found.shrinkage
@@ -201,8 +200,8 @@ def test_another_order_of_the_sets_permutes_the_results_and_nothing_else(four, f
 
 
 def test_swapping_names_swaps_names_and_nothing_else(four, found):
-    swapped = compare_many(dict(zip("rqps", four.values(), strict=True)))
-    again = compare_many(four)
+    swapped = compare(dict(zip("rqps", four.values(), strict=True)))
+    again = compare(four)
     assert swapped.names == ("r", "q", "p", "s")
     for field in ("weights", "fisher_rao", "linkage", "order"):
         assert_array_equal(getattr(swapped, field), getattr(again, field), err_msg=field)
@@ -213,7 +212,7 @@ def test_close_sets_join_first():
     rng = np.random.default_rng(2)
     base, far = np.array([1, 1, 4, 4.0]), np.array([4, 4, 1, 1.0])
     scales = {"a": base, "x": far, "a'": base * [1, 1.1, 1, 1], "x'": far * [1, 1.1, 1, 1]}
-    found = compare_many({name: rng.normal(size=(300, 4)) * s for name, s in scales.items()})
+    found = compare({name: rng.normal(size=(300, 4)) * s for name, s in scales.items()})
     assert {frozenset(pair) for pair in found.closest(2)} == {
         frozenset({"a", "a'"}),
         frozenset({"x", "x'"}),
@@ -241,17 +240,17 @@ def test_the_data_is_read_at_most_twice_however_many_sets(monkeypatch):
     calls = []
     monkeypatch.setattr("cospan.base.factorizations.eigh", lambda x: (calls.append(1), eigh(x))[1])
     sets = dict(zip("abcdef", sets_of((40,) * 6, 5), strict=True))
-    compare_many(sets)
+    compare(sets)
     assert sum(n for _, n in read) == 240  # kept whole: one pass is enough
     assert len(calls) <= 7 * 6  # so many for each set, whatever the number of pairs
     monkeypatch.setattr("cospan.summary.reservoir.FEWEST_ROWS", 10)
     monkeypatch.setattr("cospan.comparison.reading.SAMPLE_ROWS", 10)
     read.clear()
-    whole = compare_many(sets)
+    whole = compare(sets)
     assert sum(n for _, n in read) == 480
     assert whole.scored == (40,) * 6
     read.clear()
-    sampled = compare_many(sets, score_all=False)
+    sampled = compare(sets, score_all=False)
     assert sum(n for _, n in read) == 240
     assert sampled.scored == (10,) * 6
     assert "uniform sample of 10 rows" in sampled.warnings[0].text
@@ -265,12 +264,12 @@ def test_a_table_with_labels_is_read_as_its_classes(monkeypatch, four):
     read = []
     chunks = Source.chunks
     monkeypatch.setattr(Source, "chunks", lambda self: (read.append(1), chunks(self))[1])
-    found = compare_many(table, label="kind", chunk_rows=16)
+    found = compare(table, label="kind", chunk_rows=16)
     assert len(read) == 1
     assert found.names == ("p", "q", "r", "s")
     assert found.rows == (60, 45, 50, 70)
     assert found.feature_names == tuple("uvwxyz")
-    plain = compare_many(four, shrinkage=found.shrinkage, units="own")  # as for named columns
+    plain = compare(four, shrinkage=found.shrinkage, units="own")  # as for named columns
     for k, name in enumerate("pqrs"):
         own = found.group == k
         place = np.argsort(found.ids[own])
@@ -283,10 +282,10 @@ def test_a_table_with_labels_is_read_as_its_classes(monkeypatch, four):
 def test_further_rows_may_have_the_column_of_the_classes(four):
     rows = np.vstack(list(four.values()))
     table = pd.DataFrame(rows, columns=list("uvwxyz")).assign(kind=np.repeat([1, 2], [105, 120]))
-    found = compare_many(table, table.head(20), label="kind")
+    found = compare(table, table.head(20), label="kind")
     assert found.names == ("1", "2")
     named = [pd.DataFrame(part, columns=list("uvwxyz")) for part in (rows[:105], rows[105:])]
-    plain = compare_many(named, named[0].head(20))
+    plain = compare(named, named[0].head(20))
     assert_allclose(found.weights, plain.weights, atol=1e-12)
 
 
@@ -295,11 +294,11 @@ def test_classes_too_large_to_keep_are_scored_in_a_second_pass(monkeypatch, four
     labels = np.repeat([1.0, 2.0, 10.0, 3.0], [60, 45, 50, 70])
     # Nothing is left to the sample of rows, which is made small below.
     given = {"shrinkage": 0.3, "units": "own", "pooling": 0, "dof": 1, "calibrate": False}
-    whole = compare_many(rows, label=labels, **given)
+    whole = compare(rows, label=labels, **given)
     assert whole.names == ("1", "2", "3", "10")
     monkeypatch.setattr("cospan.summary.reservoir.FEWEST_ROWS", 10)
     monkeypatch.setattr("cospan.comparison.reading.SAMPLE_ROWS", 10)
-    again = compare_many(rows, label=labels, **given)
+    again = compare(rows, label=labels, **given)
     assert again.scored == whole.scored == (60, 45, 70, 50)
     assert_allclose(again.weights, whole.weights, atol=1e-9)
 
@@ -307,22 +306,22 @@ def test_classes_too_large_to_keep_are_scored_in_a_second_pass(monkeypatch, four
 def test_summaries_and_dask_collections_are_sets_too(four):
     import dask.array as da
 
-    plain = compare_many(four)
-    summaries = compare_many({name: Summary.of(X) for name, X in four.items()})
-    lazy = compare_many({name: da.from_array(X, chunks=(20, 6)) for name, X in four.items()})
+    plain = compare(four)
+    summaries = compare({name: Summary.of(X) for name, X in four.items()})
+    lazy = compare({name: da.from_array(X, chunks=(20, 6)) for name, X in four.items()})
     for other in (summaries, lazy):
         assert other.shrinkage == plain.shrinkage
         assert_allclose(other.weights, plain.weights, atol=1e-9)
     with pytest.raises(InputError, match="sample_size > 0"):
-        compare_many([Summary.of(X, sample_size=0) for X in four.values()])
+        compare([Summary.of(X, sample_size=0) for X in four.values()])
 
 
 def test_columns_come_into_the_order_of_the_first_set(four):
     frames = [pd.DataFrame(X, columns=list("uvwxyz")) for X in four.values()]
     frames[2] = frames[2][list("zyxwvu")]
-    found = compare_many(frames)
+    found = compare(frames)
     assert found.names == ("set 1", "set 2", "set 3", "set 4")
-    assert_allclose(found.weights, compare_many(four, units="own").weights, atol=1e-12)
+    assert_allclose(found.weights, compare(four, units="own").weights, atol=1e-12)
 
 
 def test_files_give_their_names(tmp_path, four):
@@ -331,13 +330,13 @@ def test_files_give_their_names(tmp_path, four):
     paths = [tmp_path / "p.npy", tmp_path / "x/q.npy", tmp_path / "y/q.npy"]
     for path, X in zip(paths, four.values(), strict=False):
         np.save(path, X)
-    found = compare_many([str(path) for path in paths], open_source(four["s"]))
+    found = compare([str(path) for path in paths], open_source(four["s"]))
     assert found.names == ("p.npy", "q.npy (2)", "q.npy (3)")
     assert found.rows_z == 70
 
 
 def test_sets_with_the_same_rows_do_not_differ(four):
-    found = compare_many({"one": four["p"], "copy": four["p"], "other": four["q"]})
+    found = compare({"one": four["p"], "copy": four["p"], "other": four["q"]})
     assert found.distance("one", "copy") == 0
     assert found.distance("one", "other") > 1
     assert ("one", "copy") in found.audit.inseparable
@@ -348,7 +347,7 @@ def test_sets_with_the_same_rows_do_not_differ(four):
 def test_units_of_columns_do_not_matter(four):
     scale = np.array([1, 10, 100, 1e-3, 1, 5.0])
     scaled = {name: X * scale for name, X in four.items()}
-    plain, found = (compare_many(sets, units="own") for sets in (four, scaled))
+    plain, found = (compare(sets, units="own") for sets in (four, scaled))
     assert_allclose(found.weights, plain.weights, atol=1e-9)
     more = found.costs.weights(scaled["p"][:5])
     assert_allclose(more, plain.costs.weights(four["p"][:5]), atol=1e-9)
@@ -374,7 +373,7 @@ def test_results_as_text_table_and_json(found):
 
 
 def test_hostile_names_stay_one_line_of_text(four):
-    found = compare_many({HOSTILE: four["p"], "q": four["q"], "r": four["r"]})
+    found = compare({HOSTILE: four["p"], "q": four["q"], "r": four["r"]})
     assert found.names[0] == HOSTILE
     assert not any(c != "\n" and not c.isprintable() for c in found.summary())
     json.dumps(found.to_dict())
@@ -382,19 +381,19 @@ def test_hostile_names_stay_one_line_of_text(four):
 
 def test_many_sets_are_shown_as_far_as_they_fit():
     sets = {f"a long name number {k}": X for k, X in enumerate(sets_of((25,) * 20, 3))}
-    text = compare_many(sets).summary()
+    text = compare(sets).summary()
     assert "more sets" in text
     assert max(map(len, text.splitlines())) <= 100
 
 
 def test_the_comparison_is_a_classifier_that_can_be_saved(four, tmp_path):
-    found = compare_many({name: four[name] for name in "rps"}, four["q"])
+    found = compare({name: four[name] for name in "rps"}, four["q"])
     model = cospan.load(cospan.save(tmp_path / "model.safetensors", found.classifier()))
     assert list(model.classes_) == ["p", "r", "s"]
     weights = found.weights[found.group == 3]
     assert_allclose(model.predict_proba(four["q"]), weights[:, [1, 0, 2]], atol=1e-12)
     assert_array_equal(model.predict(four["q"]), np.array(list("rps"))[weights.argmax(axis=1)])
-    two = compare_many([four["p"], four["q"]], four["r"])
+    two = compare([four["p"], four["q"]], four["r"])
     weights = two.weights[two.group == 2]
     assert_allclose(two.classifier().predict_proba(four["r"]), weights, atol=1e-12)
 
@@ -402,7 +401,7 @@ def test_the_comparison_is_a_classifier_that_can_be_saved(four, tmp_path):
 def test_figures_show_the_sets(four):
     from cospan.plots import plot_dendrogram, plot_pair_matrix, plot_ternary
 
-    found = compare_many({HOSTILE: four["p"], "q": four["q"], "r": four["r"]}, four["s"])
+    found = compare({HOSTILE: four["p"], "q": four["q"], "r": four["r"]}, four["s"])
     drawn = plot_ternary(found)
     assert [len(dots.get_offsets()) for dots in drawn.collections] == [60, 45, 50, 70]
     w = found.weights[found.group == 1][0]
@@ -412,30 +411,30 @@ def test_figures_show_the_sets(four):
     for ax in (drawn, tree, plot_pair_matrix(found.names, found.fisher_rao)):
         ax.figure.canvas.draw()
     with pytest.raises(InputError, match="three corners"):
-        plot_ternary(compare_many(four))
+        plot_ternary(compare(four))
 
 
 def test_bad_sets_are_refused_with_a_reason(four):
     with pytest.raises(InputError, match="one set to compare"):
-        compare_many({"x": four["p"]})
+        compare({"x": four["p"]})
     with pytest.raises(InputError, match="a mapping of names"):
-        compare_many(four["p"])
+        compare(four["p"])
     with pytest.raises(InputError, match="6 features and"):
-        compare_many([four["p"], four["q"][:, :3]])
+        compare([four["p"], four["q"][:, :3]])
     with pytest.raises(InputError, match="no set 'x'"):
-        compare_many(four).distance("x", "p")
+        compare(four).distance("x", "p")
     with pytest.raises(InputError, match="hold 1 class"):
-        compare_many(four["p"], label=np.zeros(60))
+        compare(four["p"], label=np.zeros(60))
     with pytest.raises(InputError, match="more than 100 sets"):
-        compare_many(np.zeros((300, 2)), label=np.arange(300))
+        compare(np.zeros((300, 2)), label=np.arange(300))
     with pytest.raises(InputError, match="of 2 classes 'b' has one row"):
-        compare_many(four["p"], label=np.array(["a"] * 59 + ["b"]))
+        compare(four["p"], label=np.array(["a"] * 59 + ["b"]))
     with pytest.raises(InputError, match="the same name"):
-        compare_many({1: four["p"], "1": four["q"]})
+        compare({1: four["p"], "1": four["q"]})
     with pytest.raises(InputError, match="instead of a mapping"):
-        compare_many(four, label="x")
+        compare(four, label="x")
     with pytest.raises(InputError, match="image_shape 2x2"):
-        compare_many(four, image_shape=(2, 2))
+        compare(four, image_shape=(2, 2))
 
 
 # ---- digits ------------------------------------------------------------------------------------
@@ -444,7 +443,7 @@ def test_bad_sets_are_refused_with_a_reason(four):
 def test_digits_are_told_apart_as_by_the_estimator():
     X, y = load_digits(return_X_y=True)
     train = np.arange(len(X)) % 3 > 0
-    found = compare_many({str(k): X[train & (y == k)] for k in range(10)}, X[~train])
+    found = compare({str(k): X[train & (y == k)] for k in range(10)}, X[~train])
     model = AlignmentAngleClassifier().fit(X[train], y[train])
     guess = found.weights[found.group == 10].argmax(axis=1)
     assert_array_equal(guess, model.predict(X[~train]))
@@ -453,7 +452,7 @@ def test_digits_are_told_apart_as_by_the_estimator():
 
 def test_the_closest_digits_of_mnist_are_those_people_confuse(mnist):
     sets = {str(k): mnist.draw(k, 600, seed=0) for k in range(10)}
-    found = compare_many(sets)
+    found = compare(sets)
     confused = {frozenset(pair) for pair in ("49", "35", "79", "38", "58")}
     assert {frozenset(pair) for pair in found.closest(3)} <= confused
 
@@ -467,15 +466,15 @@ def test_rows_to_score_may_have_the_column_of_the_classes(four):
     for names in (list("pqrs"), [1, 2, 3, 4]):
         labels = np.repeat(names, [len(X) for X in four.values()])
         table = pd.DataFrame(rows, columns=list("uvwxyz")).assign(kind=labels)
-        found = compare_many(table, table.head(9), label="kind")
+        found = compare(table, table.head(9), label="kind")
         assert found.rows_z == 9
         assert found.warnings == ()
-        bare = compare_many(table, table.head(9).drop(columns="kind"), label="kind")
+        bare = compare(table, table.head(9).drop(columns="kind"), label="kind")
         assert_array_equal(bare.weights, found.weights)
 
 
 def test_rows_to_score_are_told_from_a_set_of_their_name(four):
-    found = compare_many({"Z": four["p"], "b": four["q"], "c": four["r"]}, four["s"])
+    found = compare({"Z": four["p"], "b": four["q"], "c": four["r"]}, four["s"])
     assert found.name_z == "Z (scored)"
     assert set(found.to_frame("pandas")["set"]) == {"Z", "b", "c", "Z (scored)"}
 
@@ -495,8 +494,8 @@ def test_another_order_changes_no_bit_of_further_rows(four):
     for settings in ({}, {"span": "linear", "weighting": "frame"}):
         names = list("rpsq")
         places = ["pqrs".index(name) for name in names]
-        one = compare_many(four, Z, shrinkage=0.1, **settings)
-        other = compare_many({name: four[name] for name in names}, Z, shrinkage=0.1, **settings)
+        one = compare(four, Z, shrinkage=0.1, **settings)
+        other = compare({name: four[name] for name in names}, Z, shrinkage=0.1, **settings)
         assert_array_equal(other.weights[other.group == 4], one.weights[one.group == 4][:, places])
 
 
@@ -511,7 +510,7 @@ def test_rows_of_a_weighted_summary_leave_with_their_weight(four):
     p = four["p"]
     weighted = Summary.of(np.repeat(p, 4, axis=0), np.full(4 * len(p), 0.25))
     others = {name: Summary.of(four[name]) for name in "qr"}
-    one = compare_many({"p": weighted, **others}, shrinkage=0.1)
+    one = compare({"p": weighted, **others}, shrinkage=0.1)
     costs = one.costs
     taken = np.full(4 * len(p), 0.25)
     rows, own = np.repeat(p, 4, axis=0), np.zeros(4 * len(p), dtype=int)
@@ -528,10 +527,10 @@ def test_every_row_of_a_dask_collection_is_scored_where_asked_for():
     lazy = {**sets, "a": da.from_array(rows, chunks=(7_000, 2))}
     found, other = (
         # calibrated on a sample of the rows, and Dask draws another one
-        compare_many(s, shrinkage=0.1, calibrate=False, pooling=0, dof=1)
+        compare(s, shrinkage=0.1, calibrate=False, pooling=0, dof=1)
         for s in (sets, lazy)
     )
     assert found.scored == other.scored == (30_000, 40, 50)
     assert_array_equal(found.confusion, other.confusion)
     with pytest.raises(InputError, match="with Dask itself"):
-        compare_many(lazy, columns=["0"])
+        compare(lazy, columns=["0"])

@@ -12,8 +12,7 @@ import pytest
 
 import cospan.comparison.pipeline
 import cospan.comparison.reading
-from cospan import JointFrame, angle_histogram, attribute, compare_many, fisher_rao
-from cospan.comparison import compare
+from cospan import JointFrame, angle_histogram, attribute, compare, fisher_rao
 from cospan.comparison.auditing import sides_of_labels
 from cospan.comparison.scoring import KEPT_ROWS
 from cospan.data import Chunk, open_source
@@ -182,9 +181,9 @@ def test_two_classes_of_one_table_are_two_sets(pixels, reference, tmp_path):
     pa.parquet.write_table(table, tmp_path / "pets.parquet")
     for classes in ({"a": "cat", "b": "dog"}, {}, {"b": "dog"}):
         found = compare(tmp_path / "pets.parquet", label="kind", n_permutations=19, **classes)
-        assert (found.name_a, found.name_b) == ("cat", "dog")
-        theta = found.group_a.alignment.theta[np.argsort(order[order < len(pixels[0])])]
-        np.testing.assert_allclose(theta, reference.group_a.alignment.theta, atol=1e-11)
+        assert (found.names[0], found.names[1]) == ("cat", "dog")
+        theta = found.groups[0].angles.alignment.theta[np.argsort(order[order < len(pixels[0])])]
+        np.testing.assert_allclose(theta, reference.groups[0].angles.alignment.theta, atol=1e-11)
 
 
 def test_columns_in_another_order_are_matched_by_name(blobs):
@@ -192,7 +191,9 @@ def test_columns_in_another_order_are_matched_by_name(blobs):
     A, B = (pandas.DataFrame(rows, columns=list("vwxyz")) for rows in blobs)
     straight, mixed = compare(A, B, n_permutations=19), compare(A, B[list("zyxwv")])
     np.testing.assert_allclose(
-        mixed.group_b.alignment.theta, straight.group_b.alignment.theta, atol=1e-12
+        mixed.groups[1].angles.alignment.theta,
+        straight.groups[1].angles.alignment.theta,
+        atol=1e-12,
     )
     assert mixed.feature_names == tuple("vwxyz")
 
@@ -206,18 +207,22 @@ def test_scores_are_leave_one_out_of_the_frame(blobs):
     frame = JointFrame.fit(A, B)
     a, b = frame.leave_one_out(A, B)
     assert found.frame.shrinkage == frame.shrinkage
-    np.testing.assert_allclose(found.group_a.alignment.theta, a.theta, atol=1e-10)
-    np.testing.assert_allclose(found.group_b.alignment.theta, b.theta, atol=1e-10)
-    np.testing.assert_allclose(found.group_z.alignment.theta, frame.align(A[:7]).theta, atol=1e-10)
-    assert found.group_a.leave_one_out
-    assert not found.group_z.leave_one_out
+    np.testing.assert_allclose(found.groups[0].angles.alignment.theta, a.theta, atol=1e-10)
+    np.testing.assert_allclose(found.groups[1].angles.alignment.theta, b.theta, atol=1e-10)
+    np.testing.assert_allclose(
+        found.further.angles.alignment.theta, frame.align(A[:7]).theta, atol=1e-10
+    )
+    assert found.groups[0].angles.leave_one_out
+    assert not found.further.angles.leave_one_out
 
 
 def test_swapping_the_sets_turns_every_angle(blobs):
     A, B = blobs
     there, back = compare(A, B, n_permutations=19), compare(B, A, n_permutations=19)
     np.testing.assert_allclose(
-        there.group_a.alignment.theta, math.pi / 2 - back.group_b.alignment.theta, atol=1e-10
+        there.groups[0].angles.alignment.theta,
+        math.pi / 2 - back.groups[1].angles.alignment.theta,
+        atol=1e-10,
     )
     np.testing.assert_allclose(there.effect_a, -back.effect_b, atol=1e-10)
 
@@ -283,16 +288,16 @@ def test_chunks_do_not_matter(blobs, settings):
     whole = compare(A, B, n_permutations=19, **settings)
     parts = compare(A, B, n_permutations=19, chunk_rows=13, **settings)
     np.testing.assert_allclose(
-        parts.group_a.alignment.theta, whole.group_a.alignment.theta, atol=1e-9
+        parts.groups[0].angles.alignment.theta, whole.groups[0].angles.alignment.theta, atol=1e-9
     )
-    np.testing.assert_array_equal(parts.group_b.counts, whole.group_b.counts)
+    np.testing.assert_array_equal(parts.groups[1].angles.counts, whole.groups[1].angles.counts)
 
 
 def test_exact_and_fast_agree_under_shrinkage(blobs):
     A, B = blobs
     exact, fast = (compare(A, B, exact=way, shrinkage=0.01, n_permutations=19) for way in (1, 0))
     np.testing.assert_allclose(
-        exact.group_a.alignment.theta, fast.group_a.alignment.theta, atol=1e-10
+        exact.groups[0].angles.alignment.theta, fast.groups[0].angles.alignment.theta, atol=1e-10
     )
 
 
@@ -325,7 +330,7 @@ def test_units_of_columns_do_not_matter(blobs, settings):
         np.testing.assert_allclose(mine.attribution, other.attribution, atol=1e-9)
     # the frame itself takes rows in the features' own units, so it can be saved and used later
     np.testing.assert_allclose(
-        found.frame.align(scaled[0][:5]).theta, found.group_z.alignment.theta, atol=1e-12
+        found.frame.align(scaled[0][:5]).theta, found.further.angles.alignment.theta, atol=1e-12
     )
 
 
@@ -336,7 +341,7 @@ def test_units_do_not_matter_to_the_raw_angle_without_shrinkage(blobs):
     common, own = (compare(A, B, units=units, **settings) for units in ("common", "own"))
     assert common.frame.rank == own.frame.rank == 5
     np.testing.assert_allclose(
-        common.group_a.alignment.theta, own.group_a.alignment.theta, atol=1e-9
+        common.groups[0].angles.alignment.theta, own.groups[0].angles.alignment.theta, atol=1e-9
     )
 
 
@@ -368,14 +373,16 @@ def test_large_sets_are_read_once_and_sampled(small_limits, blobs):
     a, b = (Watched(rows) for rows in blobs)
     found = compare(a.source, b.source, n_permutations=19)
     assert (a.passes, b.passes) == (1, 1)
-    assert found.group_a.sampled
-    assert (found.group_a.n, found.group_a.total) == (150, 400)
-    assert found.group_a.counts.sum() == 150
+    assert found.groups[0].angles.sampled
+    assert (found.groups[0].angles.n, found.groups[0].angles.total) == (150, 400)
+    assert found.groups[0].angles.counts.sum() == 150
     full = compare(*blobs, n_permutations=19, score_all=True)
-    place = found.group_a.ids
+    place = found.groups[0].angles.ids
     assert len(set(place)) == 150
     np.testing.assert_allclose(
-        found.group_a.alignment.theta, full.group_a.alignment.theta[place], atol=1e-9
+        found.groups[0].angles.alignment.theta,
+        full.groups[0].angles.alignment.theta[place],
+        atol=1e-9,
     )
     assert sum("uniform sample of 150 rows" in note.text for note in found.warnings) == 2
 
@@ -384,16 +391,16 @@ def test_score_all_reads_twice_and_scores_every_row(small_limits, blobs):
     a, b = (Watched(rows) for rows in blobs)
     found = compare(a.source, b.source, n_permutations=19, score_all=True)
     assert (a.passes, b.passes) == (2, 2)
-    assert (found.group_a.n, found.group_b.n) == (400, 300)
-    assert not found.group_a.sampled
-    np.testing.assert_array_equal(found.group_a.ids, np.arange(400))
+    assert (found.groups[0].angles.n, found.groups[1].angles.n) == (400, 300)
+    assert not found.groups[0].angles.sampled
+    np.testing.assert_array_equal(found.groups[0].angles.ids, np.arange(400))
 
 
 def test_small_sets_are_read_once_and_scored_in_full(blobs):
     a, b = (Watched(rows) for rows in blobs)
     found = compare(a.source, b.source, n_permutations=19)
     assert (a.passes, b.passes) == (1, 1)
-    assert found.group_a.counts.sum() == found.group_a.n == 400
+    assert found.groups[0].angles.counts.sum() == found.groups[0].angles.n == 400
 
 
 def test_a_sink_gets_every_row(small_limits, blobs):
@@ -412,7 +419,7 @@ def test_what_is_kept_stays_small_and_together(monkeypatch):
     rng = np.random.default_rng(0)
     A, B = rng.normal(size=(2, 900, 3))
     found = compare(A, B, chunk_rows=77, n_permutations=19)
-    group = found.group_a
+    group = found.groups[0].angles
     assert group.n == group.counts.sum() == 900
     assert len(group.alignment) == len(group.ids) == 300
     assert group.rows.shape == group.attribution.shape == (40, 3)
@@ -460,16 +467,18 @@ def test_a_sample_is_uniform():
 
 def test_the_same_seed_gives_the_same_bits(blobs):
     one, two = (compare(*blobs, seed=5) for _ in range(2))
-    np.testing.assert_array_equal(one.group_a.alignment.theta, two.group_a.alignment.theta)
+    np.testing.assert_array_equal(
+        one.groups[0].angles.alignment.theta, two.groups[0].angles.alignment.theta
+    )
     assert one.separation == two.separation
     assert one.p == two.p
 
 
 def test_results_are_frozen(reference):
     with pytest.raises(AttributeError):
-        reference.name_a = "other"
+        reference.names[0] = "other"
     with pytest.raises(AttributeError):
-        reference.group_a.n = 3
+        reference.groups[0].angles.n = 3
 
 
 def test_one_row_per_sample(blobs):
@@ -494,7 +503,7 @@ def test_the_summary_says_where_scored_rows_go():
     Z = np.vstack([A[:2], B[:5], np.full((3, 3), 500.0) * [1, -1, 1]])
     said = compare(A, B, Z, name_z="new", n_permutations=19).summary(200)
     assert "Of the 10 rows of new, 5 look like B, 2 like A, 3 like neither." in said
-    said = compare_many({"a": A, "b": B, "c": B + 4}, A[:4], name_z="new").summary(200)
+    said = compare({"a": A, "b": B, "c": B + 4}, A[:4], name_z="new").summary(200)
     assert "The 4 rows of new look like a." in said
     assert "of new" not in compare(A, B, n_permutations=19).summary(200)
 
@@ -516,7 +525,7 @@ def test_a_dictionary_that_json_takes(blobs):
 def test_the_summary_says_what_matters(blobs):
     A, B = blobs
     A = np.concatenate([A[:-8], B[:8] * 2])
-    text = compare(A, B, A[:3], name_a="before", name_b="after").summary()
+    text = compare(A, B, A[:3], name_a="before", name_b="after").SUMMARY()
     for part in (
         "before (A) against after (B)",
         "400 rows against 300 rows, 5 features, 3 rows to score",
@@ -538,7 +547,7 @@ def test_hostile_names_stay_text_on_one_line(blobs):
     hostile = ["\x1b[31mred", "new\nline", "<script>", "=1+1", "\u202egnp"]
     A, B = (pandas.DataFrame(rows, columns=hostile) for rows in blobs)
     found = compare(A, B, name_a="\x1b]0;title\x07", n_permutations=19)
-    text = found.summary()
+    text = found.SUMMARY()
     assert "\x1b" not in text
     assert "\x07" not in text
     assert "\u202e" not in text
@@ -551,7 +560,7 @@ def test_notebooks_get_html(reference):
 
 
 def test_saving_a_report(reference, tmp_path):
-    path = reference.save_html(tmp_path / "report.html")
+    path = reference.save(tmp_path / "report.html")
     assert path.read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html>")
 
 
@@ -566,7 +575,7 @@ def test_labels_of_the_sets_are_audited(blobs):
     assert len(found.audit.suspicion) == len(found.audit_ids) == len(A) + len(B)
     worst = np.argsort(-found.audit.suspicion)[:40]
     assert {400, 401, 402} & set(worst)
-    np.testing.assert_allclose(found.audit_degrees[:403], found.group_a.alignment.degrees)
+    np.testing.assert_allclose(found.audit_degrees[:403], found.groups[0].angles.alignment.degrees)
 
 
 def test_labels_of_z_are_audited(blobs):
@@ -605,7 +614,7 @@ def test_sets_of_one_name_are_told_apart(tmp_path, blobs):
         np.save(tmp_path / folder / "data.npy", rows)
         files.append(tmp_path / folder / "data.npy")
     found = compare(*files, n_permutations=19)
-    assert (found.name_a, found.name_b) == ("data.npy (A)", "data.npy (B)")
+    assert (found.names[0], found.names[1]) == ("data.npy (A)", "data.npy (B)")
 
 
 def test_columns_left_out_are_warned_of_and_remembered(blobs):
@@ -717,8 +726,10 @@ def test_a_mapping_names_its_sets(blobs):
     A, B = blobs
     found = compare({"old": A, "new": B}, Z=A[:4], shrinkage=0.2, n_permutations=19)
     expected = compare(A, B, A[:4], shrinkage=0.2, n_permutations=19)
-    assert (found.name_a, found.name_b) == ("old", "new")
-    np.testing.assert_array_equal(found.group_z.alignment.theta, expected.group_z.alignment.theta)
+    assert (found.names[0], found.names[1]) == ("old", "new")
+    np.testing.assert_array_equal(
+        found.further.angles.alignment.theta, expected.further.angles.alignment.theta
+    )
     with pytest.raises(InputError, match="name_a= is for two sets"):
         compare({"old": A, "new": B}, name_a="older")
 
@@ -727,7 +738,7 @@ def test_a_mapping_of_more_sets_keeps_the_settings(blobs):
     A, B = blobs
     sets = {"one": A, "two": B, "three": A + 1}
     found = compare(sets, Z=A[:4], shrinkage=0.2, units="own", seed=3)
-    expected = compare_many(sets, A[:4], shrinkage=0.2, units="own", seed=3)
+    expected = compare(sets, A[:4], shrinkage=0.2, units="own", seed=3)
     assert found.shrinkage == 0.2
     np.testing.assert_array_equal(found.weights, expected.weights)
     np.testing.assert_array_equal(found.fisher_rao, expected.fisher_rao)
@@ -744,7 +755,9 @@ def test_rows_to_score_may_hold_more_columns(blobs):
         warnings.simplefilter("ignore", CospanWarning)
         found = compare(a, b, z, n_permutations=19)
     plain = compare(a, b, b[:20], n_permutations=19)
-    assert np.array_equal(found.group_z.alignment.theta, plain.group_z.alignment.theta)
+    assert np.array_equal(
+        found.further.angles.alignment.theta, plain.further.angles.alignment.theta
+    )
 
 
 def test_sets_that_are_alike_have_no_features_of_their_own():

@@ -15,7 +15,7 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
-from cospan import compare, compare_many
+from cospan import compare
 from cospan.data import EncodingPlan, encode, encode_by, open_source
 from cospan.errors import CospanWarning, InputError
 from opened import learn_plan, opened
@@ -369,10 +369,10 @@ def test_many_sets_and_classes_share_a_plan():
         for seed, name in enumerate("pqr")
     }
     with pytest.warns(CospanWarning, match="customer_id"):
-        found = compare_many(frames)
+        found = compare(frames)
     whole = pd.concat([frame.assign(which=name) for name, frame in frames.items()])
     with pytest.warns(CospanWarning, match="customer_id"):
-        classes = compare_many(whole.reset_index(drop=True), label="which")
+        classes = compare(whole.reset_index(drop=True), label="which")
     np.testing.assert_allclose(found.fisher_rao, classes.fisher_rao, atol=1e-6)
 
 

@@ -11,7 +11,7 @@ import pytest
 from sklearn.datasets import load_digits, load_wine
 from typer.testing import CliRunner
 
-from cospan import cli, compare_many
+from cospan import cli, compare
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
@@ -90,7 +90,7 @@ def test_what_is_printed_is_shown(name, tmp_path, monkeypatch):
         shown = re.search(r"```text\n(.*?)```", page, re.DOTALL).group(1)
         X, y = load_digits(return_X_y=True)
         digits = {f"digit {k}": X[y == k] for k in (3, 5, 8, 9)}
-        said = compare_many(digits, X[y == 1], name_z="ones").summary()
+        said = compare(digits, X[y == 1], name_z="ones").summary()
     # What the page leaves out is the end, and how long it took.
     lines = [line.rstrip() for line in shown.strip().splitlines() if line.strip() != "…"]
     printed = [line.rstrip() for line in said.strip().splitlines()]

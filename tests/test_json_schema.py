@@ -7,10 +7,10 @@ from importlib import resources
 import jsonschema
 import numpy as np
 import pytest
+from cospan.comparison.plain import SCHEMA
 from typer.testing import CliRunner
 
 from cospan import cli, compare
-from cospan.comparison.plain import SCHEMA
 
 NAMES = ("one", "two", "three")
 

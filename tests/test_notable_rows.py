@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cospan import JointFrame, compare, compare_many
+from cospan import JointFrame, compare
 from cospan.comparison.scoring import NotableRows, keys_of_two
 
 
@@ -44,7 +44,7 @@ def test_chunks_give_the_same_rows_as_the_whole(sets):
 def test_of_more_sets_too():
     rng = np.random.default_rng(0)
     sets = {name: rng.normal(k, 1, (3_000, 2)) for k, name in enumerate("xyz")}
-    found = compare_many(sets, rng.normal(1, 1, (500, 2)))
+    found = compare(sets, rng.normal(1, 1, (500, 2)))
     values = np.concatenate([*sets.values(), np.zeros((500, 2))])
     own = found.notable.row_index < 9_000
     np.testing.assert_array_equal(found.notable.rows[own], values[found.notable.row_index[own]])

@@ -40,12 +40,13 @@ ORDER = """
 """
 LAYER = {name: i for i, line in enumerate(ORDER.split("\n")) for name in line.split()}
 
-# Methods that hand their object to a module above, such as Comparison.save_html: the import
+# Methods that hand their object to a module above, such as Comparison.save: the import
 # stands inside the method, so that loading the module below never loads the one above.
 HANDED_UP = {
     ("summary", "distributed"),
     ("model", "distributed"),
     ("comparison", "report"),
+    ("comparison", "wording"),
     ("evidence", "wording"),
     ("monitoring", "report"),
 }

@@ -575,14 +575,15 @@ def quality_notes(found: Comparison) -> list[tuple[str, str]]:
     if gaps:
         more = f" and {len(gaps) - 6} more columns" if len(gaps) > 6 else ""
         notes.append(("Missing values", f"{'; '.join(gaps[:6])}{more}."))
-    still = [note.column for note in found.changes.quality if not note.differs]
-    if still and found.image_shape is None:
+    odd = found.changes.quality if found.image_shape is None else ()  # a pixel is no column
+    still = [note.column for note in odd if not note.differs]
+    if still:
         notes.append(
             ("Constant", f"{listed(still)} {'is' if len(still) == 1 else 'are'} constant.")
         )
     notes += [
         (NOTES.get(note.code, "Note"), note_sentence(note, found.verdict.sets))
-        for note in found.changes.quality
+        for note in odd
         if note.differs
     ]
     notes += [(n.code.capitalize(), str(n)) for n in found.warnings if n.code not in READING]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
+from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cospan.base.files import write_text
 from cospan.base.tables import json_text
@@ -50,6 +52,13 @@ def render(document: Document, format: str) -> str:
     from .html import page
 
     return page(document)
+
+
+def schema() -> dict[str, Any]:
+    """What is in the JSON of a comparison, as a JSON schema."""
+    text = resources.files(__package__).joinpath("schema.json").read_text("utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
 
 
 def fragment(found: Comparison | Monitoring) -> str:
