@@ -1,6 +1,5 @@
 """compare: identities with pairs, invariance, passes over the data, what it accepts."""
 
-import json
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,6 @@ from sklearn.datasets import load_digits
 import cospan
 from cospan import (
     AlignmentAngleClassifier,
-    JointFrame,
     Summary,
     compare,
     separation,
@@ -46,34 +44,6 @@ def found(four):
 # ---- identities --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shrinkage", ["auto", 0.0, 0.2])
-@pytest.mark.parametrize(("span", "weighting"), [("affine", "cost"), ("linear", "frame")])
-def test_two_sets_have_the_posterior_of_their_pair(span, weighting, shrinkage):
-    A, B, Z = sets_of((60, 45, 30), 7)
-    many = compare([A, B], Z, span=span, weighting=weighting, shrinkage=shrinkage)
-    frame = JointFrame.fit(A, B, span=span, shrinkage=shrinkage)
-    assert many.shrinkage == frame.shrinkage
-    pair = frame.leave_one_out(A, B, weighting=weighting)
-    z = frame.align(Z, weighting=weighting)
-    expected = np.vstack([part.posterior for part in (pair.a, pair.b, z)])
-    assert_allclose(many.weights, expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("settings", [{}, {"shrinkage": 0.3, "seed": 4}, {"span": "linear"}])
-def test_two_sets_agree_with_compare(settings):
-    """The same pair and the same distance: two sets are K = 2."""
-    A, B = sets_of((60, 45), 7)
-    many = compare({"A": A, "B": B}, **settings)
-    pair = compare(A, B, n_permutations=19, **settings)
-    assert many.shrinkage == pair.frame.shrinkage
-    assert many.distance("A", "B") == pytest.approx(pair.separation.fisher_rao, abs=1e-9)
-    found, expected = many.separation("A", "B").auc, pair.size
-    for end in ("low", "high"):
-        assert getattr(found, end) == pytest.approx(getattr(expected, end), abs=1e-9)
-    assert_array_equal(many.audit.flagged, pair.audit.flagged)
-    assert_allclose(many.audit.suspicion, pair.audit.suspicion, atol=1e-9)
-
-
 def test_an_extra_column_of_rows_to_score_is_left_out_by_both(four):
     tables = {name: pd.DataFrame(X, columns=list("uvwxyz")) for name, X in four.items()}
     Z = tables["s"].head(9).assign(more=1.0)
@@ -91,7 +61,7 @@ def test_weights_of_two_sets_among_many_are_those_of_the_pair(four, found):
     """log(w_i / w_j) is gain·log(cost_j²/cost_i²) less the difference of the offsets."""
     Z = sets_of((30,), 6, seed=9)[0]
     w = found.weights[found.group == 4]
-    g = found.costs.geometry
+    g = found.fitted.geometry
     assert (g.units, g.pooling) == ("common", 0.0)
     squared = {}
     for name, X in four.items():
@@ -111,28 +81,16 @@ def shrunk(X, sets, alpha):
     return (1 - alpha) * np.cov(X.T, bias=True) + alpha * lam * np.eye(X.shape[1])
 
 
-def test_what_is_said_of_a_sample_follows_from_its_weights(found):
-    w = found.weights
-    assert_allclose(w.sum(axis=1), 1, atol=1e-14)
-    rows = np.arange(len(w))
-    first, second = found.nearest.T
-    assert (w[rows, first] >= w[rows, second]).all()
-    assert_allclose(np.cos(found.theta) ** 2, w[rows, first] / (w[rows, first] + w[rows, second]))
-    assert (found.degrees <= 45 + 1e-9).all()
-    assert ((found.entropy >= 0) & (found.entropy <= 1)).all()
-    assert_allclose(found.entropy, -(w * np.log(w)).sum(axis=1) / np.log(4))
-
-
 def test_the_matrix_holds_the_distances_of_the_pairs_own_rows(found):
     """Of the pair's angle with a gain of its own: the others must not sharpen or blur it."""
     i, j = 0, 2
     own = [found.weights[found.group == k][:, [i, j]] for k in (i, j)]
     log_ratio = np.concatenate([np.log(w[:, 1] / w[:, 0]) for w in own])
     theta, expected = calibrated_by_hand(log_ratio, len(own[0]))
-    assert found.fisher_rao[i, j] == pytest.approx(expected, abs=1e-5)
+    assert found.pairs.matrix()[i, j] == pytest.approx(expected, abs=1e-5)
     assert separation(*theta).fisher_rao == pytest.approx(expected, abs=1e-9)
-    assert_array_equal(found.fisher_rao, found.fisher_rao.T)
-    assert (np.diagonal(found.fisher_rao) == 0).all()
+    assert_array_equal(found.pairs.matrix(), found.pairs.matrix().T)
+    assert (np.diagonal(found.pairs.matrix()) == 0).all()
     assert found.pair_counts[i, j].sum() == found.rows[i]
     a = found.pair_theta(i, j)[found.group == i]
     assert_array_equal(
@@ -165,7 +123,7 @@ def calibrated_by_hand(log_ratio, n_a):
 
 def test_own_rows_are_left_out_of_their_set(four, found):
     """Refitted without the row, its target T held, and calibrated as the whole is."""
-    g = found.costs.geometry
+    g = found.fitted.geometry
     row = four["q"][7]
     squared = []
     lam = np.mean([Y.var(axis=0) for Y in four.values()])
@@ -189,8 +147,8 @@ def test_another_order_of_the_sets_permutes_the_results_and_nothing_else(four, f
     assert turned.shrinkage == found.shrinkage
     for field in ("fisher_rao", "confusion", "pair_counts"):
         assert_array_equal(getattr(turned, field), getattr(found, field)[pairs], err_msg=field)
-    assert_array_equal(turned.frame.directions, found.frame.directions)
-    assert_array_equal(turned.frame.sigma, found.frame.sigma[places])
+    assert_array_equal(turned.directions.directions, found.directions.directions)
+    assert_array_equal(turned.directions.sigma, found.directions.sigma[places])
     for k, name in enumerate(names):
         own = turned.weights[turned.group == k]
         before = found.weights[found.group == "pqrs".index(name)]
@@ -205,7 +163,7 @@ def test_swapping_names_swaps_names_and_nothing_else(four, found):
     assert swapped.names == ("r", "q", "p", "s")
     for field in ("weights", "fisher_rao", "linkage", "order"):
         assert_array_equal(getattr(swapped, field), getattr(again, field), err_msg=field)
-    assert_array_equal(again.fisher_rao, found.fisher_rao)
+    assert_array_equal(again.fisher_rao, found.pairs.matrix())
 
 
 def test_close_sets_join_first():
@@ -349,41 +307,11 @@ def test_units_of_columns_do_not_matter(four):
     scaled = {name: X * scale for name, X in four.items()}
     plain, found = (compare(sets, units="own") for sets in (four, scaled))
     assert_allclose(found.weights, plain.weights, atol=1e-9)
-    more = found.costs.weights(scaled["p"][:5])
-    assert_allclose(more, plain.costs.weights(four["p"][:5]), atol=1e-9)
+    more = found.fitted.weights(scaled["p"][:5])
+    assert_allclose(more, plain.fitted.weights(four["p"][:5]), atol=1e-9)
 
 
 # ---- showing -----------------------------------------------------------------------------------
-
-
-def test_results_as_text_table_and_json(found):
-    text = found.summary()
-    assert "4 sets: p, q, r, s" in text
-    assert "30 rows of Z to score" in text
-    assert all(len(line) <= 100 for line in text.splitlines())
-    table = found.to_frame("pandas")
-    assert list(table.columns[-4:]) == ["weight p", "weight q", "weight r", "weight s"]
-    assert table["set"].value_counts().to_dict() == {"p": 60, "q": 45, "r": 50, "s": 70, "Z": 30}
-    data = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert data["fisher_rao"][0][1] == found.fisher_rao[0, 1]
-    assert [one["rows"] for one in data["sets"]] == [60, 45, 50, 70]
-    assert repr(found) == "<ManyComparison of 4 sets ('p', 'q', 'r', 's'), 225 rows, 30 scored>"
-    with pytest.raises(AttributeError):
-        found.names = ()
-
-
-def test_hostile_names_stay_one_line_of_text(four):
-    found = compare({HOSTILE: four["p"], "q": four["q"], "r": four["r"]})
-    assert found.names[0] == HOSTILE
-    assert not any(c != "\n" and not c.isprintable() for c in found.summary())
-    json.dumps(found.to_dict())
-
-
-def test_many_sets_are_shown_as_far_as_they_fit():
-    sets = {f"a long name number {k}": X for k, X in enumerate(sets_of((25,) * 20, 3))}
-    text = compare(sets).summary()
-    assert "more sets" in text
-    assert max(map(len, text.splitlines())) <= 100
 
 
 def test_the_comparison_is_a_classifier_that_can_be_saved(four, tmp_path):
@@ -408,7 +336,7 @@ def test_figures_show_the_sets(four):
     assert_allclose(drawn.collections[1].get_offsets()[0], [w[1] + w[2] / 2, w[2] * 3**0.5 / 2])
     tree = plot_dendrogram(found)
     assert len(tree.lines) == 6
-    for ax in (drawn, tree, plot_pair_matrix(found.names, found.fisher_rao)):
+    for ax in (drawn, tree, plot_pair_matrix(found.names, found.pairs.matrix())):
         ax.figure.canvas.draw()
     with pytest.raises(InputError, match="three corners"):
         plot_ternary(compare(four))
@@ -475,16 +403,16 @@ def test_rows_to_score_may_have_the_column_of_the_classes(four):
 
 def test_rows_to_score_are_told_from_a_set_of_their_name(four):
     found = compare({"Z": four["p"], "b": four["q"], "c": four["r"]}, four["s"])
-    assert found.name_z == "Z (scored)"
+    assert found.further.name == "Z (scored)"
     assert set(found.to_frame("pandas")["set"]) == {"Z", "b", "c", "Z (scored)"}
 
 
 def test_sets_are_found_by_numpy_integers_and_no_others(found):
     assert_array_equal(found.pair_theta(np.int64(0), 1), found.pair_theta(0, 1))
-    assert_array_equal(found.frame.isolated(np.int64(0)), found.frame.isolated("p"))
+    assert_array_equal(found.directions.isolated(np.int64(0)), found.directions.isolated("p"))
     for number in (-1, 4):
         with pytest.raises(InputError, match=f"no set {number}"):
-            found.frame.isolated(number)
+            found.directions.isolated(number)
         with pytest.raises(InputError, match=f"no set {number}"):
             found.pair_theta(number, 0)
 
@@ -531,6 +459,6 @@ def test_every_row_of_a_dask_collection_is_scored_where_asked_for():
         for s in (sets, lazy)
     )
     assert found.scored == other.scored == (30_000, 40, 50)
-    assert_array_equal(found.confusion, other.confusion)
+    assert_array_equal(found.CONFUSION, other.CONFUSION)
     with pytest.raises(InputError, match="with Dask itself"):
         compare(lazy, columns=["0"])
