@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 #: Findings that a verdict has a sentence for.
 MOST_FINDINGS = 8
 #: Findings on columns that are not the same in both sets.
-SCHEMA = ("only in", "renamed", "retyped", "lacking")
+SCHEMA = ("only in", "renamed", "retyped", "lacking", "absurd")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -336,9 +336,6 @@ def note_sentence(note: QualityNote, sets: tuple[str, str]) -> str:
     if note.code == "writing":
         x, y = note.written
         return f"{name} is written as {x} in {a} and as {y} in {b}."
-    if note.code == "text":
-        here, there, text = (a, b, note.written[0]) if note.written[0] else (b, a, note.written[1])
-        return f"{name} holds text such as {text!r} in {here}, and none in {there}."
     if note.code == "blanks":
         x, y = shares_text(note.a, note.b)
         return f"{name} has blanks around {y} of the values of {b} ({x} in {a}); they do not count."

@@ -56,13 +56,15 @@ def rank_tolerance(rows: int, columns: int, eps: float) -> float:
     return min(tolerance, LARGEST_TOLERANCE)
 
 
+SURELY = 10.0  # times a limit, for estimates that are right within a factor of 2 or 3
+
+
 def surely_above(estimate: float, limit: float) -> bool:
     """Is a number that was estimated from above certainly beyond a limit?
 
-    The estimates of smallest singular values are right within a factor of 2 or 3; the 10 makes
-    sure. Doubt is cheap: it only costs the more careful decision.
+    Doubt is cheap: it only costs the more careful decision.
     """
-    return estimate > 10 * limit
+    return estimate > SURELY * limit
 
 
 def off_span_rounding(features: int, eps: float) -> float:

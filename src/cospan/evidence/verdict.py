@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 #: standard deviations apart, Cohen's cuts.
 SIZES = ((0.71, "large"), (0.64, "medium"), (0.56, "small"))
 #: Notes on quality that belong into the verdict.
-WRITTEN = ("writing", "blanks", "other case", "text")
+WRITTEN = ("writing", "blanks", "other case")
 
 
 class Totals(NamedTuple):
