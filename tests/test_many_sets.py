@@ -1,6 +1,5 @@
 """compare: identities with pairs, invariance, passes over the data, what it accepts."""
 
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -38,7 +37,7 @@ def four():
 
 @pytest.fixture(scope="module")
 def found(four):
-    return compare(four, sets_of((30,), 6, seed=9)[0])
+    return compare(four, Z=sets_of((30,), 6, seed=9)[0])
 
 
 # ---- identities --------------------------------------------------------------------------------
@@ -50,8 +49,8 @@ def test_an_extra_column_of_rows_to_score_is_left_out_by_both(four):
     with pytest.warns(CospanWarning, match="more is in Z only"):
         pair = compare(tables["p"], tables["q"], Z, n_permutations=19)
     with pytest.warns(CospanWarning, match="more is in Z only"):
-        many = compare({name: tables[name] for name in "pqr"}, Z)
-    plain = compare({name: tables[name] for name in "pqr"}, tables["s"].head(9))
+        many = compare({name: tables[name] for name in "pqr"}, Z=Z)
+    plain = compare({name: tables[name] for name in "pqr"}, Z=tables["s"].head(9))
     assert_array_equal(many.weights, plain.weights)
     for found in (pair, many):
         assert any("more is in Z only" in note.text for note in found.warnings), found.warnings
@@ -60,7 +59,7 @@ def test_an_extra_column_of_rows_to_score_is_left_out_by_both(four):
 def test_weights_of_two_sets_among_many_are_those_of_the_pair(four, found):
     """log(w_i / w_j) is gain·log(cost_j²/cost_i²) less the difference of the offsets."""
     Z = sets_of((30,), 6, seed=9)[0]
-    w = found.weights[found.group == 4]
+    w = found.further.kept.weights
     g = found.fitted.geometry
     assert (g.units, g.pooling) == ("common", 0.0)
     squared = {}
@@ -141,7 +140,7 @@ def test_own_rows_are_left_out_of_their_set(four, found):
 
 def test_another_order_of_the_sets_permutes_the_results_and_nothing_else(four, found):
     names = ("s", "p", "r", "q")
-    turned = compare({name: four[name] for name in names}, sets_of((30,), 6, seed=9)[0])
+    turned = compare({name: four[name] for name in names}, Z=sets_of((30,), 6, seed=9)[0])
     places = ["pqrs".index(name) for name in names]
     pairs = np.ix_(places, places)
     assert turned.shrinkage == found.shrinkage
@@ -243,7 +242,7 @@ def test_further_rows_may_have_the_column_of_the_classes(four):
     found = compare(table, table.head(20), label="kind")
     assert found.names == ("1", "2")
     named = [pd.DataFrame(part, columns=list("uvwxyz")) for part in (rows[:105], rows[105:])]
-    plain = compare(named, named[0].head(20))
+    plain = compare(named, Z=named[0].head(20))
     assert_allclose(found.weights, plain.weights, atol=1e-12)
 
 
@@ -315,7 +314,7 @@ def test_units_of_columns_do_not_matter(four):
 
 
 def test_the_comparison_is_a_classifier_that_can_be_saved(four, tmp_path):
-    found = compare({name: four[name] for name in "rps"}, four["q"])
+    found = compare({name: four[name] for name in "rps"}, Z=four["q"])
     model = cospan.load(cospan.save(tmp_path / "model.safetensors", found.classifier()))
     assert list(model.classes_) == ["p", "r", "s"]
     weights = found.weights[found.group == 3]
@@ -329,7 +328,7 @@ def test_the_comparison_is_a_classifier_that_can_be_saved(four, tmp_path):
 def test_figures_show_the_sets(four):
     from cospan.plots import plot_dendrogram, plot_pair_matrix, plot_ternary
 
-    found = compare({HOSTILE: four["p"], "q": four["q"], "r": four["r"]}, four["s"])
+    found = compare({HOSTILE: four["p"], "q": four["q"], "r": four["r"]}, Z=four["s"])
     drawn = plot_ternary(found)
     assert [len(dots.get_offsets()) for dots in drawn.collections] == [60, 45, 50, 70]
     w = found.weights[found.group == 1][0]
@@ -371,7 +370,7 @@ def test_bad_sets_are_refused_with_a_reason(four):
 def test_digits_are_told_apart_as_by_the_estimator():
     X, y = load_digits(return_X_y=True)
     train = np.arange(len(X)) % 3 > 0
-    found = compare({str(k): X[train & (y == k)] for k in range(10)}, X[~train])
+    found = compare({str(k): X[train & (y == k)] for k in range(10)}, Z=X[~train])
     model = AlignmentAngleClassifier().fit(X[train], y[train])
     guess = found.weights[found.group == 10].argmax(axis=1)
     assert_array_equal(guess, model.predict(X[~train]))
@@ -402,7 +401,7 @@ def test_rows_to_score_may_have_the_column_of_the_classes(four):
 
 
 def test_rows_to_score_are_told_from_a_set_of_their_name(four):
-    found = compare({"Z": four["p"], "b": four["q"], "c": four["r"]}, four["s"])
+    found = compare({"Z": four["p"], "b": four["q"], "c": four["r"]}, Z=four["s"])
     assert found.further.name == "Z (scored)"
     assert set(found.to_frame("pandas")["set"]) == {"Z", "b", "c", "Z (scored)"}
 
@@ -422,8 +421,8 @@ def test_another_order_changes_no_bit_of_further_rows(four):
     for settings in ({}, {"span": "linear", "weighting": "frame"}):
         names = list("rpsq")
         places = ["pqrs".index(name) for name in names]
-        one = compare(four, Z, shrinkage=0.1, **settings)
-        other = compare({name: four[name] for name in names}, Z, shrinkage=0.1, **settings)
+        one = compare(four, Z=Z, shrinkage=0.1, **settings)
+        other = compare({name: four[name] for name in names}, Z=Z, shrinkage=0.1, **settings)
         assert_array_equal(other.weights[other.group == 4], one.weights[one.group == 4][:, places])
 
 

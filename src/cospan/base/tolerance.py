@@ -242,3 +242,10 @@ ZEROS_AND_ONES = 1e-9
 # Minutes added to a time of day before it is cut to minutes: days since 1970 are about 2e4, so
 # their fractions are good to 4e-12 days, 6e-9 minutes.
 WITHIN_MINUTE = 1e-6
+
+# Statistics of two labellings this close count as ties: sums over the same rows in another order
+# differ by some hundred eps.
+SAME_STATISTIC = 1e-9
+
+# Variance of a function of rows below which it is rounding, and divides nothing.
+LEAST_VARIANCE = 1e-12

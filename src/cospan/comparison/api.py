@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
+import numpy as np
+
 from cospan.comparison.opening import Classes, classes_of, open_many, open_pair
 from cospan.comparison.pipeline import compare_sets
 from cospan.comparison.reading import Progress
@@ -62,7 +64,8 @@ def compare(
         For relabellings: the same seed gives the same numbers. Samples of rows of
         large sets do not depend on it.
     n_permutations : int, default 999
-        Relabellings of the rows behind the p-value of two sets, at least 19.
+        Relabellings of the rows behind the p-value of two sets, at least 19. Where the first 199
+        give more than 0.1, they are all that is drawn.
     score_all : bool, optional
         Score every row of the sets, which takes a second pass over them, or only a uniform
         sample. Default: every row where all sets together have at most 200,000.
@@ -98,6 +101,8 @@ def compare(
     >>> three.weights.shape, three.farthest, three.pair("digit 3", "digit 8").p
     ((540, 3), ('digit 3', 'digit 5'), 0.001)
     """
+    if isinstance(A, Mapping) and B is not None and any(np.ndim(one) > 1 for one in A.values()):
+        raise InputError("A is a mapping of sets, and there is B, too; rows to score are Z=.")
     if isinstance(A, Mapping) and B is None and label is None:
         _refuse("A is a mapping of sets", a=a, b=b, name_a=name_a, name_b=name_b)
         if len(A) == 2:

@@ -9,7 +9,6 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from cospan.base.text import listed, number, pair_of, plural, quoted, share_text, shares_text
 from cospan.base.types import Floats
@@ -52,8 +51,6 @@ from .document import (
 FINDINGS = 5
 #: Columns and rows that are listed, of each kind, and relations with a picture.
 MOST_COLUMNS, MOST_ROWS, PICTURED = 60, 5, 3
-#: What would have been seen: eight times in ten, at a level shared by a column's functions.
-POWER, LEVEL, FUNCTIONS = 0.8, 0.05, 5
 #: A change of spread, as a logarithm, that is said beside one of the average.
 WORTH_SAYING = 0.1
 #: Notes on how the data was read rather than on the data.
@@ -261,7 +258,7 @@ def facts_of(found: Comparison) -> tuple[Fact, ...]:
         link = "relations" if pairs.n_changed else ""
         facts.append(Fact("Relations changed", f"{pairs.n_changed:,}", first, link))
     else:
-        facts.append(Fact("Smallest visible change", _least(found), "of one column, 8 times in 10"))
+        facts.append(Fact("Smallest visible change", _least(found), "of one column, 4 times in 5"))
     text = f"{neither:,} unlike both sets" if neither else "none unlike both sets"
     facts.append(Fact("Rows to check", f"{len(rows):,}", text, "rows" if rows else ""))
     first = notes[0][0].lower() if notes else "nothing odd"
@@ -390,45 +387,32 @@ def _in_words(one: FeatureChange, found: Comparison) -> str:
 
 def _seen(one: FeatureChange, found: Comparison) -> tuple[float, str]:
     """How far the column moved, in the smallest move that would have been seen, and that move."""
-    n_a, n_b = (group.total for group in found.groups[:2])
-    alpha = LEVEL / (2 * FUNCTIONS * max(1, len(found.features)))
-    reach = float(ndtri(1 - alpha) + ndtri(POWER)) * math.sqrt(1 / n_a + 1 / n_b)
-    if one.kind == "category":
-        both = {x: (one.a.levels.get(x, 0.0) + one.b.levels.get(x, 0.0)) / 2
-                for x in {**one.a.levels, **one.b.levels}}  # fmt: skip
-        if not both:
-            return math.nan, ""
-        steps = [
-            (one.b.levels.get(x, 0.0) - one.a.levels.get(x, 0.0))
-            / (reach * math.sqrt(max(p * (1 - p), 1e-9)))
-            for x, p in both.items()
-        ]
-        first = max(both, key=lambda x: both[x])
-        least = reach * math.sqrt(both[first] * (1 - both[first]))
-        return max(steps, key=abs), f"{number(100 * least, 2)} points"
-    spread = math.hypot(one.a.deviation, one.b.deviation) / math.sqrt(2)
-    if one.kind == "boolean":
-        share = (one.a.mean + one.b.mean) / 2
-        spread = math.sqrt(max(share * (1 - share), 0.0))
-    step = one.b.mean - one.a.mean
-    if not spread > 0 or step != step:
+    least = found.verdict.smallest.get(one.name)
+    if least is None:
         return math.nan, ""
-    least = reach * spread
-    words = {
-        "boolean": f"{number(100 * least, 2)} points",
-        "date": value_text(least, "duration"),
-        "duration": value_text(least, "duration"),
-        "time of day": value_text(least / 24, "duration"),
-    }
-    return step / least, words.get(one.kind, number(least, 2))
+    if one.kind == "category":
+        both = {**one.a.levels, **one.b.levels}
+        steps = [one.b.levels.get(x, 0.0) - one.a.levels.get(x, 0.0) for x in both]
+        step, size = max(steps, key=abs, default=math.nan), least.share
+    elif one.kind == "boolean":
+        step, size = one.b.mean - one.a.mean, least.share
+    else:
+        step, size = one.b.mean - one.a.mean, least.mean
+    if not size > 0 or step != step:
+        return math.nan, ""
+    words = number(size, 2)
+    if one.kind in ("category", "boolean"):
+        words = f"{number(100 * size, 2)} points"
+    elif one.kind in ("date", "duration", "time of day"):
+        words = value_text(size / (24 if one.kind == "time of day" else 1), "duration")
+    return step / size, words
 
 
 def _least(found: Comparison) -> str:
     """The smallest change of a column that would be seen, in its standard deviations."""
-    n_a, n_b = (group.total for group in found.groups[:2])
-    alpha = LEVEL / (2 * FUNCTIONS * max(1, len(found.features)))
-    reach = float(ndtri(1 - alpha) + ndtri(POWER)) * math.sqrt(1 / n_a + 1 / n_b)
-    return f"{number(reach, 2)} sd"
+    steps = [one.deviations for one in found.verdict.smallest.values()]
+    known = [step for step in steps if step == step]
+    return f"{number(float(np.median(known)), 2)} sd" if known else "unknown"
 
 
 # ---- relations, rows, parts --------------------------------------------------------------------
