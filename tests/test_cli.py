@@ -240,7 +240,7 @@ def test_scores_of_every_row(ending, folder, pair, tables, tmp_path):
     table = read(path)
     sets = ["old.csv"] * 120 + ["new.csv"] * 90 + ["old.csv (scored)"] * 120
     assert table["set"].to_pylist() == sets
-    theta = compare(*tables, n_permutations=19).group_a.alignment.degrees
+    theta = compare(*tables, n_permutations=19).groups[0].angles.alignment.degrees
     np.testing.assert_allclose(table["theta"].to_numpy()[:120], theta, atol=1e-9)
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 

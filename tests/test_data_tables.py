@@ -314,7 +314,7 @@ def test_comparisons_of_dask_frames_equal_those_in_memory():
     theirs = compare(*(dd.from_pandas(f, npartitions=3) for f in frames), n_permutations=19)
     assert theirs.feature_names == mine.feature_names
     np.testing.assert_allclose(
-        theirs.group_a.alignment.theta, mine.group_a.alignment.theta, rtol=1e-9
+        theirs.groups[0].angles.alignment.theta, mine.groups[0].angles.alignment.theta, rtol=1e-9
     )
 
 
@@ -330,7 +330,7 @@ def test_compare_uses_all_columns_and_says_how():
     notes = " ".join(map(str, found.warnings))
     assert "9 columns became" in notes
     assert "Left out: 'customer_id'" in notes
-    assert found.group_z.n == len(frames[1])
+    assert found.further.angles.n == len(frames[1])
 
 
 def test_the_command_line_takes_names_between_commas_and_repeated(tmp_path):

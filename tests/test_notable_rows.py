@@ -17,12 +17,12 @@ def sets():
 
 def test_the_rows_most_like_the_other_set_have_values(sets):
     found = compare(*sets, n_permutations=19)
-    for group, sign in ((found.group_a, -1), (found.group_b, 1)):
+    for group, sign in ((found.groups[0].angles, -1), (found.groups[1].angles, 1)):
         theta = np.asarray(group.alignment.theta)
         first = np.argsort(sign * theta, kind="stable")[:100]
         border = np.argsort(np.abs(theta - np.pi / 4), kind="stable")[:100]
         assert set(group.notable.row_index) >= set(first) | set(border)
-    values = found.group_a.notable
+    values = found.groups[0].angles.notable
     np.testing.assert_array_equal(values.rows, sets[0][values.row_index])
     assert set(range(5)) <= set(values.row_index)  # the rows that neither set finds usual
     assert values.attribution.shape == values.rows.shape

@@ -35,6 +35,7 @@ ORDER = """
     comparison
     plots
     wording
+    headlines
     report
     cli
 """
@@ -46,7 +47,7 @@ HANDED_UP = {
     ("summary", "distributed"),
     ("model", "distributed"),
     ("comparison", "report"),
-    ("comparison", "wording"),
+    ("comparison", "headlines"),
     ("evidence", "wording"),
     ("monitoring", "report"),
 }

@@ -95,8 +95,10 @@ def every_plot(table, pictures, frame):
         "direction bars": lambda ax: plot_directions(table, n=2, ax=ax),
         "samples": lambda ax: plot_samples(pictures, ax=ax),
         "sample bars": lambda ax: plot_samples(table, n=2, ax=ax),
-        "attribution": lambda ax: plot_attribution(pictures.group_a, 3, image_shape=(8, 8), ax=ax),
-        "attribution bars": lambda ax: plot_attribution(table.group_a, 3, ax=ax),
+        "attribution": lambda ax: plot_attribution(
+            pictures.groups[0].angles, 3, image_shape=(8, 8), ax=ax
+        ),
+        "attribution bars": lambda ax: plot_attribution(table.groups[0].angles, 3, ax=ax),
         "sensitivity": lambda ax: plot_sensitivity(study(), ax=ax),
         "pair matrix": lambda ax: plot_pair_matrix("ab", np.eye(2), ax=ax),
     }
@@ -124,7 +126,7 @@ def test_draws_on_the_given_axes_and_returns_them(name, table, pictures, digits_
 def test_histograms_show_the_shares_of_all_rows(table):
     ax = plot_angles(table)
     filled_a, _, filled_b, *_ = ax.patches
-    for patch, group in ((filled_a, table.group_a), (filled_b, table.group_b)):
+    for patch, group in ((filled_a, table.groups[0].angles), (filled_b, table.groups[1].angles)):
         shares = group.counts.reshape(30, -1).sum(axis=1) / group.n
         np.testing.assert_allclose(patch.get_data().values, 100 * shares)
 
@@ -212,7 +214,7 @@ def test_direction_bars_do_not_depend_on_units(table):
         ax = plot_directions(frame, n=1, feature_names=[f"f{i}" for i in range(12)])
         return [[tick.get_text() for tick in panel.get_yticklabels()] for panel in ax.child_axes]
 
-    rows = [np.asarray(group.rows) for group in (table.group_a, table.group_b)]
+    rows = [np.asarray(group.rows) for group in (table.groups[0].angles, table.groups[1].angles)]
     units = np.logspace(-3, 3, 12)
     before, after = (
         names(JointFrame.fit(*(X * unit for X in rows), units="own", shrinkage=0.1))
@@ -237,7 +239,7 @@ def test_distributions_are_those_of_the_columns(mixed):
     tenure, plan, _, first = drawn(ax).child_axes
     place = mixed.feature_names.index("tenure")
     edges = tenure.patches[0].get_data().edges
-    values = np.clip(mixed.group_a.rows[:, place], edges[0], edges[-1])
+    values = np.clip(mixed.groups[0].angles.rows[:, place], edges[0], edges[-1])
     shares = np.histogram(values, bins=edges)[0] / len(values)
     np.testing.assert_allclose(tenure.patches[0].get_data().values, shares)
     levels = [tick.get_text() for tick in plan.get_xticklabels()]
@@ -257,7 +259,7 @@ def test_the_map_has_the_two_directions_that_differ_most(table):
     ax = plot_map(table)
     top = np.argsort(-np.asarray(table.frame.differences), kind="stable")[:2]
     x, y = ax.lines[0].get_data()
-    expected = table.frame.coordinates(table.group_a.rows)[:, top]
+    expected = table.frame.coordinates(table.groups[0].angles.rows)[:, top]
     np.testing.assert_allclose(np.stack([x, y], axis=1), expected)
     assert f"direction {top[0] + 1} " in ax.get_xlabel()
 
@@ -278,8 +280,8 @@ def test_colour_pictures_are_drawn_in_colour():
 
 
 def test_attribution_bars_are_the_strongest_pulls(table):
-    ax = plot_attribution(table.group_a, 5, feature_names=table.feature_names, n=4)
-    pulls = table.group_a.attribution[5]
+    ax = plot_attribution(table.groups[0].angles, 5, feature_names=table.feature_names, n=4)
+    pulls = table.groups[0].angles.attribution[5]
     widths = [bar.get_width() for bar in ax.patches]
     np.testing.assert_allclose(widths, sorted(pulls, key=lambda pull: -abs(pull))[:4])
     assert ax.get_title().startswith("θ = ")

@@ -8,7 +8,7 @@ from scipy.stats import kstest
 from cospan import AlignmentAngleClassifier, JointFrame, Summary, compare
 from cospan.base.tails import tail_p_values
 from cospan.errors import InputError
-from cospan.model import Alignment, Typicality, below_rate, neither
+from cospan.model import Alignment, Typicality, below_rate, strange_p
 
 
 def pair(seed=0, n=200, d=4):
@@ -56,8 +56,8 @@ def test_a_row_far_from_both_is_neither():
     assert np.all(far.typicality_a < 0.01)
     assert np.all(far.typicality_b < 0.01)
     both = Alignment.concatenate([inside, far])
-    assert_array_equal(neither(both), np.arange(60) >= 40)
-    assert not neither(inside).any()
+    assert_array_equal(both.neither, np.arange(60) >= 40)
+    assert not inside.neither.any()
 
 
 def test_one_far_row_among_few_is_neither():
@@ -66,8 +66,8 @@ def test_one_far_row_among_few_is_neither():
     A, B = rng.normal(size=(30, 4)), rng.normal(size=(30, 4)) + 1
     new = np.concatenate([[[10.0, -10, 10, -10]], rng.normal(size=(29, 4))])
     found = compare(A, B, new)
-    assert_array_equal(np.flatnonzero(found.groups[2].neither), [0])
-    assert_array_equal(neither(JointFrame.fit(A, B).align(new)), np.arange(30) == 0)
+    assert_array_equal(np.flatnonzero(found.further.neither), [0])
+    assert_array_equal(JointFrame.fit(A, B).align(new).neither, np.arange(30) == 0)
     A[7] = [10.0, -10, 10, -10]
     found = compare(A, B)
     assert [row.id for row in found.rows if row.kind == "like no set"] == [7]
@@ -121,7 +121,7 @@ def test_false_alarms_stay_at_the_stated_rate():
         rng = np.random.default_rng([seed, 1])
         new = rng.normal(size=(100, 4))
         odd = rng.normal(size=(100, 4)) + np.array([6.0, -6, 0, 0])
-        named = neither(JointFrame.fit(A, B).align(np.concatenate([new, odd])), rate=0.1)
+        named = below_rate(strange_p(JointFrame.fit(A, B).align(np.concatenate([new, odd]))), 0.1)
         assert named[100:].mean() > 0.9
         shares.append(named[:100].sum() / max(named.sum(), 1))
     assert np.mean(shares) < 0.1
@@ -170,10 +170,8 @@ def test_what_has_no_rows_to_compare_with_has_none():
     ):
         assert found.typicality_a is None
         with pytest.raises(InputError, match="has no typicality"):
-            neither(found)
+            found.neither  # noqa: B018
     assert linear.align(A).typicality_a is not None
-    with pytest.raises(InputError, match=r"rate is 1\.5"):
-        neither(linear.align(A), rate=1.5)
 
 
 def test_infinite_costs_alone_compare_with_nothing():

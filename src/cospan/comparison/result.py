@@ -19,6 +19,7 @@ from cospan.base.types import Floats
 from cospan.comparison.auditing import audit_rows, rows_to_check
 from cospan.comparison.fitting import Model, as_classifier
 from cospan.comparison.pairs import Linkage, Pairs, both_keys, with_schema
+from cospan.comparison.placing import place_sets
 from cospan.comparison.rows import RowToCheck, Usual, find_rows
 from cospan.comparison.score_files import joined, score_columns
 from cospan.comparison.scorer import pair_angle
@@ -205,6 +206,11 @@ class Comparison:
         both = itertools.combinations(range(len(self.names)), 2)
         far = {pair: self.pairs.between(*pair) for pair in both}
         return tuple(sorted(far, key=lambda pair: (-far[pair].auc, -far[pair].fisher_rao)))
+
+    @cached_property
+    def map(self) -> tuple[Floats, list[tuple[int, int]]]:
+        """Places of the sets in a plane, and which pairs join them all, the closest ones."""
+        return place_sets(self.pairs.matrix("auc"))
 
     def pair(self, a: str | int, b: str | int) -> Comparison:
         """The comparison of two of the sets, of their names or numbers.
@@ -404,7 +410,7 @@ class Comparison:
         return write(self, path)
 
     def __str__(self) -> str:
-        from cospan.wording import comparison_sentences
+        from cospan.headlines import comparison_sentences
 
         return "\n".join(comparison_sentences(self))
 

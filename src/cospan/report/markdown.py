@@ -17,7 +17,7 @@ _ESCAPES = {ord(c): f"\\{c}" for c in "\\`*_[]|#~"}
 _ESCAPES |= {ord("<"): "&lt;", ord(">"): "&gt;", ord("&"): "&amp;"}
 
 
-def markdown(document: Document) -> str:
+def to_markdown(document: Document) -> str:
     """The card, then the first table and the remarks of each section."""
     card = document.card
     found = [f"## {_text(card.headline.title)}", "", _text(card.headline.lead), ""]

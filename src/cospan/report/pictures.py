@@ -10,8 +10,8 @@ from cospan.base.text import plural, share_text
 from cospan.base.types import Floats
 from cospan.comparison import Comparison
 from cospan.errors import CospanError
+from cospan.headlines import headline, sets_lead
 from cospan.model import prototypes
-from cospan.wording import headline, sets_lead
 
 from . import charts
 from .document import (
@@ -26,19 +26,9 @@ from .document import (
     Section,
     Table,
 )
-from .pair import (
-    big_of,
-    columns_section,
-    footer_of,
-    keys_of,
-    made_section,
-    parts_section,
-    quality_notes,
-    quality_section,
-    score_charts,
-    sure_fact,
-)
+from .pair import big_of, columns_section, footer_of, keys_of, score_charts, sure_fact
 from .png import PictureShape, grey_row, limits_of, signed_row
+from .sections import made_section, parts_section, quality_notes, quality_section
 from .sets import Example, examples_of, many_card, pair_sections, pairs_section
 
 #: Pictures of a strip at each end and in the middle, those to check, typical ones of a set.

@@ -12,9 +12,10 @@ from cospan.base.text import plural, quoted, share_text
 from cospan.base.types import Floats
 from cospan.comparison import Comparison
 from cospan.evidence import size_word
-from cospan.wording import headline, interval_words, of_hundred, sets_lead
+from cospan.headlines import headline, interval_words, sets_lead
+from cospan.wording import of_hundred
 
-from . import charts
+from . import charts, set_charts
 from .document import (
     Block,
     Card,
@@ -29,22 +30,24 @@ from .document import (
     Table,
 )
 from .pair import (
-    Side,
     big_of,
     columns_section,
     facts_of,
     footer_of,
     keys_of,
-    made_section,
     p_sign,
     pair_document,
+    score_charts,
+    values_of,
+)
+from .sections import (
+    Side,
+    made_section,
     parts_section,
     quality_notes,
     quality_section,
     rows_section,
-    score_charts,
     sides_of,
-    values_of,
 )
 
 #: Pairs that have a part of the page, and columns in a pair's table.
@@ -168,10 +171,12 @@ def many_card(found: Comparison) -> Card:
         return f"#{pair_id(i, j)}" if pair_id(i, j) in shown else ""
 
     text = "The farther apart two dots, the easier their rows are told apart; times in 100."
-    first = Figure("The sets on a map.", text, charts.set_map(found.names, sizes), _ends(found))
+    first = Figure(
+        "The sets on a map.", text, set_charts.set_map(found.names, sizes, *found.map), _ends(found)
+    )
     text = "of 100 (guessing: 50). Choose a pair to see it."
     title = "How often one row of each is told apart,"
-    second = Figure(title, text, charts.matrix(found.names, sizes, link))
+    second = Figure(title, text, set_charts.matrix(found.names, sizes, link))
     top = Headline(headline(found), sets_lead(found), keys_of(found))
     return Card(top, side=(first, second), facts=many_facts(found))
 
@@ -254,14 +259,14 @@ def _over_sets(name: str, side: Side, found: Comparison, times: int, pairs: int)
         level = int(np.argmax(np.ptp(shares, axis=0)))
         rows: list[tuple[float, ...]] = [(float(share),) for share in shares[:, level]]
         title = f"{name} = {side.levels[level]}"
-        return Figure(title, text, charts.over_sets(found.names, rows, share_text, title))
+        return Figure(title, text, set_charts.over_sets(found.names, rows, share_text, title))
     cuts = (0.5, 0.25, 0.75, 0.05, 0.95)
     rows = []
     for values in side.values:
         known = values[~np.isnan(values)]
         cut = np.quantile(known, cuts) if len(known) else np.full(5, np.nan)
         rows.append(tuple(float(v) for v in cut))
-    return Figure(name, text, charts.over_sets(found.names, rows, side.words, name))
+    return Figure(name, text, set_charts.over_sets(found.names, rows, side.words, name))
 
 
 def pairs_section(found: Comparison) -> Section:

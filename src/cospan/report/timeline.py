@@ -20,7 +20,7 @@ Row = tuple[str, list[tuple[float, bool, str]]]  # name; deviation, arrow, words
 Lane = tuple[str, int, int, str]  # name, first and last window, words
 
 
-def timeline(
+def alarm_line(
     labels: Sequence[str],
     levels: Sequence[float],
     alarms: Sequence[bool],

@@ -30,7 +30,8 @@ from .document import (
     Table,
     Text,
 )
-from .pair import p_sign, pair_card, sides_of
+from .pair import p_sign, pair_card
+from .sections import sides_of
 
 Monitoring: TypeAlias = Any
 
@@ -91,7 +92,7 @@ def _card(found: Monitoring) -> Card:
          _lane_words(one.columns))
         for one in found.episodes
     ]  # fmt: skip
-    chart = timeline.timeline(
+    chart = timeline.alarm_line(
         labels_of(windows),
         [window.level for window in windows],
         [window.alarm for window in windows],

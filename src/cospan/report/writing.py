@@ -46,9 +46,9 @@ def render(document: Document, format: str) -> str:
     if format == "json":
         return json_text(document.data) + "\n"
     if format == "md":
-        from .markdown import markdown
+        from .markdown import to_markdown
 
-        return markdown(document)
+        return to_markdown(document)
     from .html import page
 
     return page(document)
