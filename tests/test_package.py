@@ -31,8 +31,8 @@ ORDER = """
     evidence
     audit
     panel
-    monitoring
     comparison
+    monitoring
     plots
     wording
     headlines
@@ -50,6 +50,7 @@ HANDED_UP = {
     ("comparison", "headlines"),
     ("evidence", "wording"),
     ("monitoring", "report"),
+    ("monitoring", "wording"),
 }
 
 HEAVY = ("matplotlib", "pyarrow", "torch", "pandas", "polars", "altair", "dask", "typer")

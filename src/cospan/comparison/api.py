@@ -60,6 +60,9 @@ def compare(
         As for :meth:`cospan.JointFrame.fit`.
     weighting : {"cost", "frame"}
         How a sample's angle is made of its coordinates; ``"frame"`` with the linear span.
+    groups : column name, or one array for each set, optional
+        What rows have in common that belong together (a patient, a day). The column is not a
+        feature. Rows of one group are in one fold, and are relabelled together for the p-value.
     seed : int, default 0
         For relabellings: the same seed gives the same numbers. Samples of rows of
         large sets do not depend on it.

@@ -19,7 +19,7 @@ from cospan._version import VERSION
 from cospan.base.notes import Note, warn
 from cospan.base.text import plural
 from cospan.comparison.auditing import Audited, audit_rows, rows_to_check, sides_of_labels
-from cospan.comparison.fitting import Model, fit_sets
+from cospan.comparison.fitting import Model, fit_folds, fit_sets, usual_rows, without_gain
 from cospan.comparison.opening import Opened
 from cospan.comparison.pairs import (
     ScoredSets,
@@ -27,7 +27,14 @@ from cospan.comparison.pairs import (
     separate_pairs,
     study_pair,
 )
-from cospan.comparison.reading import SAMPLE_SEED, OwnRows, Progress, ReadSet, watched
+from cospan.comparison.reading import (
+    SAMPLE_SEED,
+    MappedFolds,
+    OwnRows,
+    Progress,
+    ReadSet,
+    watched,
+)
 from cospan.comparison.result import Comparison
 from cospan.comparison.scorer import Scorer, Sink
 from cospan.comparison.scoring import Group, Tally
@@ -35,7 +42,7 @@ from cospan.comparison.settings import Settings
 from cospan.data import Chunk, listing
 from cospan.errors import InputError
 from cospan.model import JointFrame, ManyFrame
-from cospan.summary import random_rows, rows_within
+from cospan.summary import dealt_by_number, random_rows, rows_within
 
 SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass
 FEW_ROWS = 30
@@ -61,7 +68,8 @@ def compare_sets(
     finally:  # after an error too: a column left out may be the reason
         warn(note for note in _source_notes(opened) if note.loud)
     names, model = done.opened.sets.names, done.fitted.model
-    pairs = separate_pairs(done.groups, done.fitted)
+    copies = done.opened.sets.dealing.by != "values"  # else each row is to count once
+    pairs = separate_pairs(done.groups, done.fitted, copies)
     labelled = done.further if done.opened.labelled else None
     audited = audit_rows(done.groups, names, labelled, done.opened.classes)
     changes, linkage = None, None
@@ -76,6 +84,8 @@ def compare_sets(
     assert directions is not None  # K sets were fitted with theirs
     differs = changes is None or changes.verdict.differs
     given = {name: value for name, value in options.items() if value is not None}
+    if not isinstance(given.get("groups", ""), str):
+        given["groups"] = "given"
     warn((*model.notes, *audited.notes))
     return Comparison(
         names=names,
@@ -126,10 +136,12 @@ def _score_sets(
     joint, stage = len(read) == 2, "fitting the sets"
     say(stage, 0, 1)
     picture = shape is not None
-    again = partial(sets.mapped, read, progress=progress) if sets.has_rows(read) else None
+    again = MappedFolds(sets, read, progress) if sets.has_rows(read) else None
     fitted = fit_sets(read, settings, joint=joint, picture=picture, first=sets.first, again=again)
+    folds = fit_folds(read, fitted, settings, picture=picture, again=again)
+    fitted, folds = without_gain(fitted, folds, read)
     say(stage, 1, 1)
-    scorer = Scorer(fitted.model, settings.weighting)
+    scorer = Scorer(fitted.model, settings.weighting, folds, usual_rows(read))
     groups = _score_own(opened, read, scorer, settings, progress, sink)
     further = _score_further(opened, scorer, progress, sink)
     return ScoredSets(settings, opened, shape, read, fitted, groups, further)
@@ -147,7 +159,7 @@ def _score_own(
     progress: Progress | None,
     sink: Sink | None,
 ) -> list[Group]:
-    """Score the sets' own rows, each left out of its set."""
+    """Score the sets' own rows, each by the model of the folds that it is not in."""
     tallies = [Tally(scorer, k, SAMPLE_SEED) for k in range(len(read))]
     for part in opened.sets.rows(read, bool(settings.score_all), progress):
         scored = tallies[part.number].add(part)
@@ -168,8 +180,11 @@ def _score_further(
     a, b = opened.sets.names[:2]
     sides = partial(sides_of_labels, names=(a, b), classes=opened.classes)
     tally = Tally(scorer, None, SAMPLE_SEED, sides if opened.labelled else None)
+    done, n_folds = 0, opened.sets.dealing.n_folds
     for chunk in watched(opened.further, f"scoring {name}", progress):
-        scored = tally.add(OwnRows(-1, chunk))
+        dealt = dealt_by_number(done + np.arange(len(chunk.rows)), n_folds)
+        done += len(dealt)
+        scored = tally.add(OwnRows(-1, chunk, dealt))
         if sink is not None:
             sink(opened.sets.names, name, scored)
     return tally.finish(name)

@@ -25,11 +25,11 @@ from .columns import (
 )
 from .engine import FEWEST_LABELLINGS, FEWEST_ROWS, Found, Smallest, find
 from .findings import Finding
-from .functions import Reading, RowFunctions
+from .functions import Reading, RowFunctions, legendre, midranks
 from .parts import FeatureParts, feature_parts
 from .quality import Quality, QualityNote
 from .relations import PairChange, PairTable
-from .repeats import row_keys
+from .repeats import repeated_rows
 from .shift import Separation, ShiftTest, separation, shift_test
 from .size import Fold, Size, size_of
 from .test import SQUARE
@@ -66,10 +66,12 @@ __all__ = [
     "find",
     "find_changes",
     "having",
+    "legendre",
+    "midranks",
     "plan_from",
     "present",
     "read_columns",
-    "row_keys",
+    "repeated_rows",
     "separation",
     "shift_test",
     "size_of",
