@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from cospan import Monitoring, Profile, cli, compare, monitor
 from cospan.cli.gates import Clause, Judged, parse_gate, values_of
 from cospan.cli.watching import _size
-from cospan.report.monitoring import monitoring_page
+from cospan.report import document_of, render
 
 RNG = np.random.default_rng(0)
 
@@ -229,7 +229,7 @@ def test_gates_know_columns_and_rows(folder, tmp_path):
 
 def test_the_page_has_every_window_and_no_script(profile, folder):
     found = monitor(profile, [folder / "calm.parquet", folder / "shifted.parquet"])
-    page = monitoring_page(found)
+    page = render(document_of(found), "html")
     assert "<script" not in page
     for window in found.windows:
         assert f'id="w{window.code}"' in page

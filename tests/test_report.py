@@ -15,7 +15,7 @@ import report_cases as cases
 from cospan import compare
 from cospan.report import document_of, format_of, fragment, render, terminal_lines
 from cospan.report.document import Card, Document, Notes, Table, Text
-from cospan.report.watch import monitoring_document
+from cospan.report.monitoring import monitoring_document
 from cospan.report.writing import schema
 from cospan.wording import of_hundred, sentence
 
@@ -137,8 +137,8 @@ def watched():
     episode = SimpleNamespace(start=windows[6].start, end=None, alarm=windows[6],
                               columns=("speed",), findings=windows[6].findings)  # fmt: skip
     return SimpleNamespace(
-        reference=SimpleNamespace(name="january"), name="later", every=SimpleNamespace(unit="week"),
-        windows=tuple(windows), episodes=(episode,), rate=1.0, notes=(), smallest_seen={7: 2.0},
+        reference=SimpleNamespace(name="january", codes=range(20)), name="later", every=SimpleNamespace(unit="week", timed=True),
+        can_judge=True, windows=tuple(windows), episodes=(episode,), rate=1.0, notes=(), smallest_seen={7: 2.0, 30: 1.0},
         sentences=("later has differed from january since 12 February 2024.", "speed rose."),
         to_dict=lambda: {"windows": [{"size": w.size and float(w.size)} for w in windows]},
     )  # fmt: skip

@@ -143,8 +143,6 @@ def _squared(alignment: Alignment) -> Floats:
     return np.stack(costs, axis=1) ** 2
 
 
-
-
 def like_neither(strange: Floats | None) -> NDArray[np.bool_]:
     """Which rows no set finds usual, by the rule of :attr:`cospan.Alignment.neither`.
 

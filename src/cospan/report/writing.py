@@ -33,7 +33,7 @@ def document_of(
     `command` is the command line that made it, `files` are paths of what it was made from.
     """
     if isinstance(found, Monitoring):
-        from .watch import monitoring_document
+        from .monitoring import monitoring_document
 
         return monitoring_document(found, command, files)
     from .sets import sets_document
