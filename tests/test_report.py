@@ -137,8 +137,9 @@ def watched():
     episode = SimpleNamespace(start=windows[6].start, end=None, alarm=windows[6],
                               columns=("speed",), findings=windows[6].findings)  # fmt: skip
     return SimpleNamespace(
-        reference=SimpleNamespace(name="january", codes=range(20)), name="later", every=SimpleNamespace(unit="week", timed=True),
-        can_judge=True, windows=tuple(windows), episodes=(episode,), rate=1.0, notes=(), smallest_seen={7: 2.0, 30: 1.0},
+        reference=SimpleNamespace(name="january", codes=range(20)), name="later",
+        every=SimpleNamespace(unit="week", timed=True), can_judge=True, windows=tuple(windows),
+        episodes=(episode,), rate=1.0, notes=(), smallest_seen={7: 2.0, 30: 1.0},
         sentences=("later has differed from january since 12 February 2024.", "speed rose."),
         to_dict=lambda: {"windows": [{"size": w.size and float(w.size)} for w in windows]},
     )  # fmt: skip

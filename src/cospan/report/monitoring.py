@@ -12,7 +12,7 @@ import numpy as np
 
 from cospan.base.text import number, plural, quoted, share_text
 from cospan.evidence import Held
-from cospan.wording import of_hundred
+from cospan.wording import of_hundred, promise_sentence
 
 from . import timeline
 from .document import (
