@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
-from cospan import compare, compare_many
+from cospan import compare
 
 HOSTILE = (
     "</script><script>window.hacked=1</script>",
@@ -121,7 +121,7 @@ def few_rows(d: int = 2_000):
 
 def three_sets():
     X, y = load_digits(return_X_y=True)
-    return compare_many(
+    return compare(
         {f"digit {k}": X[y == k] for k in (3, 8, 9)},
         X[y == 5],
         name_z="digit 5",
@@ -131,13 +131,13 @@ def three_sets():
 
 def ten_sets():
     X, y = load_digits(return_X_y=True)
-    return compare_many({f"digit {k}": X[y == k] for k in range(10)}, image_shape=(8, 8))
+    return compare({f"digit {k}": X[y == k] for k in range(10)}, image_shape=(8, 8))
 
 
 def three_tables():
     """Three sets of a table: every pair has its columns, relations and rows."""
     data = load_wine(as_frame=True)
-    return compare_many({f"cultivar {k + 1}": data.data[data.target == k] for k in range(3)})
+    return compare({f"cultivar {k + 1}": data.data[data.target == k] for k in range(3)})
 
 
 def over_time(n: int = 1_500):

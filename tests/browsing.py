@@ -56,7 +56,7 @@ class Page:
         cdp("Emulation.setScriptExecutionDisabled", {"value": not scripts})
         self.driver.get(self.address)
         if scripts:
-            self.wait("return document.documentElement.dataset.ready === 'yes'")
+            self.wait("return document.readyState === 'complete'")
         return self
 
     def run(self, script, *arguments):
@@ -68,43 +68,8 @@ class Page:
             assert time.monotonic() < end, f"never came true: {script}"
             time.sleep(0.02)
 
-    def text(self, element_id):
-        return self.run("return document.getElementById(arguments[0]).textContent", element_id)
-
     def click(self, selector):
         self.run("document.querySelector(arguments[0]).click()", selector)
-
-    def set(self, element_id, value, event="input"):
-        self.run(
-            "const field = document.getElementById(arguments[0]); field.value = arguments[1];"
-            "field.dispatchEvent(new Event(arguments[2], {bubbles: true}))",
-            element_id, value, event,
-        )  # fmt: skip
-
-    def shown(self, selector):
-        """Texts of the elements that can be seen."""
-        return self.run(
-            "return [...document.querySelectorAll(arguments[0])]"
-            ".filter(e => e.offsetParent !== null || e.ownerSVGElement).map(e => e.textContent)",
-            selector,
-        )
-
-    def drag(self, selector, start, end):
-        """A true mouse from one place of an element to another, in parts of its size."""
-        from selenium.webdriver import ActionChains
-        from selenium.webdriver.common.by import By
-
-        element = self.driver.find_element(By.CSS_SELECTOR, selector)
-        self.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element)
-        size = "const box = arguments[0].getBoundingClientRect(); return [box.width, box.height]"
-        box = self.run(size, element)
-        first, last = (
-            [round((part - 0.5) * size) for part, size in zip(place, box, strict=True)]
-            for place in (start, end)
-        )
-        hand = ActionChains(self.driver).move_to_element_with_offset(element, *first)
-        hand.click_and_hold().move_by_offset(last[0] - first[0], last[1] - first[1])
-        hand.release().perform()
 
     def console(self):
         return [entry["message"] for entry in self.driver.get_log("browser")]

@@ -98,7 +98,10 @@ def test_a_comparison_is_the_same_here_and_by_workers(tmp_path):
     there = compare(*frames, **settings)
     for name in ("shrinkage", "dof", "units", "pooling"):
         assert getattr(there.frame, name) == getattr(here.frame, name)
-    for one, other in ((there.group_a, here.group_a), (there.group_b, here.group_b)):
+    for one, other in (
+        (there.groups[0].angles, here.groups[0].angles),
+        (there.groups[1].angles, here.groups[1].angles),
+    ):
         assert_allclose(one.alignment.theta, other.alignment.theta, rtol=1e-9)
     assert there.separation.fisher_rao == pytest.approx(here.separation.fisher_rao, rel=1e-9)
 
@@ -267,11 +270,13 @@ def test_compare_takes_collections():
     found = compare(lazy(A), lazy(B), n_permutations=19)
     expected = compare(A, B, n_permutations=19)
     assert found.frame.shrinkage == expected.frame.shrinkage
-    assert found.group_a.n == 400
+    assert found.groups[0].angles.n == 400
     assert_allclose(found.frame.angles, expected.frame.angles, atol=1e-8)
-    order = np.argsort(found.group_a.ids)
+    order = np.argsort(found.groups[0].angles.ids)
     assert_allclose(
-        found.group_a.alignment.theta[order], expected.group_a.alignment.theta, atol=1e-8
+        found.groups[0].angles.alignment.theta[order],
+        expected.groups[0].angles.alignment.theta,
+        atol=1e-8,
     )
 
 

@@ -56,7 +56,7 @@ def test_a_changed_column_is_the_first_finding_and_the_rest_is_compared(kind):
     assert found.separation.auc == rest.separation.auc
     (change,) = found.schema_changes
     assert json.loads(found.to_json())["schema_changes"][0] == change.to_dict()
-    assert sentence in found.summary().replace("\n", " ")
+    assert sentence in str(found).replace("\n", " ")
 
 
 def test_names_stay_as_they_are_and_many_changes_leave_room_for_the_rest():
@@ -87,7 +87,7 @@ def test_several_sets_say_which_have_a_column():
 def test_rows_to_score_and_streams_may_lack_a_column():
     with pytest.warns(CospanWarning, match="price is not in Z; it counts as missing there"):
         found = compare(A, B, table(2).drop(columns="price"), n_permutations=19, name_z="Z")
-    assert found.group_z is not None
+    assert found.further.angles is not None
     with pytest.warns(CospanWarning, match="price is in synthetic only"):
         cospan.fidelity(A.drop(columns="price"), B)
 
@@ -158,7 +158,7 @@ def test_columns_of_nothing_but_odd_values_end_no_run(tmp_path):
     odd = {"inf": np.inf, "huge": 1e17, "tiny": 5e-324, "none": np.nan}
     with pytest.warns(CospanWarning):
         found = compare(A.assign(**odd), B.assign(**odd), n_permutations=19)
-    found.save_html(tmp_path / "report.html")
+    found.save(tmp_path / "report.html")
     assert set(found.feature_names) >= {"x", "huge"}
 
 

@@ -15,7 +15,7 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
-from cospan import compare, compare_many
+from cospan import compare
 from cospan.data import EncodingPlan, encode, encode_by, open_source
 from cospan.errors import CospanWarning, InputError
 from opened import learn_plan, opened
@@ -314,7 +314,7 @@ def test_comparisons_of_dask_frames_equal_those_in_memory():
     theirs = compare(*(dd.from_pandas(f, npartitions=3) for f in frames), n_permutations=19)
     assert theirs.feature_names == mine.feature_names
     np.testing.assert_allclose(
-        theirs.group_a.alignment.theta, mine.group_a.alignment.theta, rtol=1e-9
+        theirs.groups[0].angles.alignment.theta, mine.groups[0].angles.alignment.theta, rtol=1e-9
     )
 
 
@@ -330,7 +330,7 @@ def test_compare_uses_all_columns_and_says_how():
     notes = " ".join(map(str, found.warnings))
     assert "9 columns became" in notes
     assert "Left out: 'customer_id'" in notes
-    assert found.group_z.n == len(frames[1])
+    assert found.further.angles.n == len(frames[1])
 
 
 def test_the_command_line_takes_names_between_commas_and_repeated(tmp_path):
@@ -360,10 +360,10 @@ def test_many_sets_and_classes_share_a_plan():
         for seed, name in enumerate("pqr")
     }
     with pytest.warns(CospanWarning, match="customer_id"):
-        found = compare_many(frames)
+        found = compare(frames)
     whole = pd.concat([frame.assign(which=name) for name, frame in frames.items()])
     with pytest.warns(CospanWarning, match="customer_id"):
-        classes = compare_many(whole.reset_index(drop=True), label="which")
+        classes = compare(whole.reset_index(drop=True), label="which")
     np.testing.assert_allclose(found.fisher_rao, classes.fisher_rao, atol=1e-6)
 
 

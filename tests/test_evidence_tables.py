@@ -252,5 +252,5 @@ def test_a_column_without_values_in_one_set_has_a_page(tmp_path):
     b = mixed(60, 2).assign(**dict.fromkeys(a.columns[:-1]))
     for sets in ({"a": a, "b": b}, {"a": a, "b": b.head(2), "c": mixed(60, 3)}):
         found = compare(sets, n_permutations=19)
-        found.save_html(tmp_path / "page.html")
+        found.save(tmp_path / "page.html")
         json.loads(found.to_json())

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cospan import JointFrame, compare, compare_many
+from cospan import JointFrame, compare
 from cospan.comparison.scoring import NotableRows
 
 
@@ -17,12 +17,12 @@ def sets():
 
 def test_the_rows_most_like_the_other_set_have_values(sets):
     found = compare(*sets, n_permutations=19)
-    for group, sign in ((found.group_a, -1), (found.group_b, 1)):
+    for group, sign in ((found.groups[0].angles, -1), (found.groups[1].angles, 1)):
         theta = np.asarray(group.alignment.theta)
         first = np.argsort(sign * theta, kind="stable")[:100]
         border = np.argsort(np.abs(theta - np.pi / 4), kind="stable")[:100]
         assert set(group.notable.row_index) >= set(first) | set(border)
-    values = found.group_a.notable
+    values = found.groups[0].angles.notable
     np.testing.assert_array_equal(values.rows, sets[0][values.row_index])
     assert set(range(5)) <= set(values.row_index)  # the rows that neither set finds usual
     assert values.attribution.shape == values.rows.shape
@@ -46,7 +46,7 @@ def test_chunks_give_the_same_rows_as_the_whole(sets):
 def test_of_more_sets_too():
     rng = np.random.default_rng(0)
     sets = {name: rng.normal(k, 1, (3_000, 2)) for k, name in enumerate("xyz")}
-    found = compare_many(sets, rng.normal(1, 1, (500, 2)))
+    found = compare(sets, rng.normal(1, 1, (500, 2)))
     values = np.concatenate([*sets.values(), np.zeros((500, 2))])
     own = found.notable.row_index < 9_000
     np.testing.assert_array_equal(found.notable.rows[own], values[found.notable.row_index[own]])

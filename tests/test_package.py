@@ -35,17 +35,19 @@ ORDER = """
     monitoring
     plots
     wording
+    headlines
     report
     cli
 """
 LAYER = {name: i for i, line in enumerate(ORDER.split("\n")) for name in line.split()}
 
-# Methods that hand their object to a module above, such as Comparison.save_html: the import
+# Methods that hand their object to a module above, such as Comparison.save: the import
 # stands inside the method, so that loading the module below never loads the one above.
 HANDED_UP = {
     ("summary", "distributed"),
     ("model", "distributed"),
     ("comparison", "report"),
+    ("comparison", "headlines"),
     ("evidence", "wording"),
     ("monitoring", "report"),
     ("monitoring", "wording"),

@@ -77,8 +77,10 @@ def every_plot(table, pictures, frame):
         "direction bars": lambda ax: plot_directions(table, n=2, ax=ax),
         "samples": lambda ax: plot_samples(pictures, ax=ax),
         "sample bars": lambda ax: plot_samples(table, n=2, ax=ax),
-        "attribution": lambda ax: plot_attribution(pictures.group_a, 3, image_shape=(8, 8), ax=ax),
-        "attribution bars": lambda ax: plot_attribution(table.group_a, 3, ax=ax),
+        "attribution": lambda ax: plot_attribution(
+            pictures.groups[0].angles, 3, image_shape=(8, 8), ax=ax
+        ),
+        "attribution bars": lambda ax: plot_attribution(table.groups[0].angles, 3, ax=ax),
         "pair matrix": lambda ax: plot_pair_matrix("ab", np.eye(2), ax=ax),
     }
 
@@ -95,7 +97,7 @@ def test_draws_on_the_given_axes_and_returns_them(name, table, pictures, digits_
 def test_histograms_show_the_shares_of_all_rows(table):
     ax = plot_angles(table)
     filled_a, _, filled_b, *_ = ax.patches
-    for patch, group in ((filled_a, table.group_a), (filled_b, table.group_b)):
+    for patch, group in ((filled_a, table.groups[0].angles), (filled_b, table.groups[1].angles)):
         shares = group.counts.reshape(30, -1).sum(axis=1) / group.n
         np.testing.assert_allclose(patch.get_data().values, 100 * shares)
 
@@ -137,7 +139,7 @@ def test_spectrum_shows_each_direction_in_its_block():
 
 def test_costs_lie_on_their_own_side_of_the_diagonal(table):
     ax = plot_costs(table, most=50)
-    for line, group in zip(ax.lines, table.groups, strict=False):
+    for line, group in zip(ax.lines, [one.angles for one in table.groups], strict=False):
         x, y = line.get_data()
         assert len(x) <= 50
         step = -(-len(group.ids) // 50)
@@ -183,7 +185,7 @@ def test_direction_bars_do_not_depend_on_units(table):
         ax = plot_directions(frame, n=1, feature_names=[f"f{i}" for i in range(12)])
         return [[tick.get_text() for tick in panel.get_yticklabels()] for panel in ax.child_axes]
 
-    rows = [np.asarray(group.rows) for group in (table.group_a, table.group_b)]
+    rows = [np.asarray(group.rows) for group in (table.groups[0].angles, table.groups[1].angles)]
     units = np.logspace(-3, 3, 12)
     before, after = (
         names(JointFrame.fit(*(X * unit for X in rows), units="own", shrinkage=0.1))
@@ -219,8 +221,8 @@ def test_colour_pictures_are_drawn_in_colour():
 
 
 def test_attribution_bars_are_the_strongest_pulls(table):
-    ax = plot_attribution(table.group_a, 5, feature_names=table.feature_names, n=4)
-    pulls = table.group_a.attribution[5]
+    ax = plot_attribution(table.groups[0].angles, 5, feature_names=table.feature_names, n=4)
+    pulls = table.groups[0].angles.attribution[5]
     widths = [bar.get_width() for bar in ax.patches]
     np.testing.assert_allclose(widths, sorted(pulls, key=lambda pull: -abs(pull))[:4])
     assert ax.get_title().startswith("θ = ")

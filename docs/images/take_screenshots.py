@@ -20,7 +20,7 @@ FIRST_ROW = "document.querySelector('#rows .panel:not([hidden]) tbody tr').click
 
 def table(folder):
     """The table of `cospan demo`."""
-    return compare(patients().sets).save_html(folder / "table.html")
+    return compare(patients().sets).save(folder / "table.html")
 
 
 def digits(folder):
@@ -29,13 +29,13 @@ def digits(folder):
         X[y == 4], X[y == 9], X[y == 7],
         name_a="digit 4", name_b="digit 9", name_z="digit 7", image_shape=(8, 8),
     )  # fmt: skip
-    return found.save_html(folder / "digits.html")
+    return found.save(folder / "digits.html")
 
 
 def many(folder):
     X, y = load_digits(return_X_y=True)
     sets = {f"digit {k}": X[y == k] for k in (3, 8, 9)}
-    return compare(sets, Z=X[y == 5], name_z="digit 5").save_html(folder / "many.html")
+    return compare(sets, Z=X[y == 5], name_z="digit 5").save(folder / "many.html")
 
 
 def browser(folder):

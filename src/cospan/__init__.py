@@ -14,7 +14,7 @@ How the data flows, in order:
 6. `evidence` says whether two sets differ, how much and in what; `distribution` and `sensitivity`
    what the angles of two groups amount to; `directions`, `attribution` and `procrustes` what they
    are made of; `audit` whose label looks wrong.
-7. `compare` runs the whole pipeline in one call, and `compare_many` for more than two sets;
+7. `compare` runs the whole pipeline in one call, for two or more sets;
    `AlignmentAngleClassifier` brings it to scikit-learn, `report` and `plots` show it, and `cli`
    is the command line.
 """
@@ -28,9 +28,7 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others, too
     from cospan.audit import audit_labels as audit_labels
     from cospan.audit import importance_weights as importance_weights
     from cospan.comparison import Comparison as Comparison
-    from cospan.comparison import ManyComparison as ManyComparison
     from cospan.comparison import compare as compare
-    from cospan.comparison import compare_many as compare_many
     from cospan.decomposition import GSVD as GSVD
     from cospan.decomposition import gsvd as gsvd
     from cospan.decomposition import gsvds as gsvds
@@ -74,7 +72,7 @@ __version__ = VERSION
 # cospan` and `cospan --help` answer at once. (Keep the block for type checkers above in step.)
 _NAMES = {
     "audit": "audit_labels importance_weights",
-    "comparison": "Comparison ManyComparison compare compare_many",
+    "comparison": "Comparison compare",
     "decomposition": "GSVD gsvd gsvds gsvdvals",
     "distribution": "angle_histogram bhattacharyya bin_posterior fisher_rao hellinger "
     "posterior_ambiguity",

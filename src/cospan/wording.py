@@ -28,7 +28,15 @@ from cospan.base.text import (
     share_text,
     shares_text,
 )
-from cospan.evidence import SQUARE, Finding, PairChange, QualityNote, Size, Smallest, Verdict
+from cospan.evidence import (
+    SQUARE,
+    Finding,
+    PairChange,
+    QualityNote,
+    Size,
+    Smallest,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from cospan.monitoring import Episode, Monitoring, Window
@@ -346,7 +354,7 @@ def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
     if not verdict.differs and verdict.smallest:
         lines += unseen_sentence(verdict.smallest)
     if verdict.mostly:
-        lines.append(_MADE_OF[verdict.mostly].format(share=f"{verdict.shares[verdict.mostly]:.0%}"))
+        lines.append(MADE_OF[verdict.mostly].format(share=f"{verdict.shares[verdict.mostly]:.0%}"))
     lines += [
         sentence(one, verdict.sets, kinds.get(one.column, "number"))
         for one in findings[:MOST_FINDINGS]
@@ -393,7 +401,7 @@ def schema_sentences(verdict: Verdict) -> tuple[str, ...]:
     return tuple(lines)
 
 
-_MADE_OF = {
+MADE_OF = {
     "location": "Most of the change ({share}) is in averages.",
     "scale": "Most of the change ({share}) is in the overall spread.",
     "shape": "Most of the change ({share}) is in how columns vary and relate, "

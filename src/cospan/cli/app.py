@@ -197,11 +197,11 @@ def monitor(
     false_alarms: Annotated[
         float | None, _option(metavar="NUMBER", text="False alarms a year to accept (default: 1).")
     ] = None,
-    rolling: Annotated[
-        bool | None, typer.Option("--rolling", help="Let the reference move along.")
-    ] = None,
-    every_window: Annotated[
+    details: Annotated[
         bool, typer.Option("--all", help="Compare every window, not only those in alarm.")
+    ] = False,
+    rolling: Annotated[
+        bool, typer.Option("--rolling", help="Let the reference move along.")
     ] = False,
     columns: Columns = None,
     drop: Drop = None,
@@ -231,9 +231,9 @@ def monitor(
         from cospan.cli import watching
 
         options = _given(
-            time=time, every=every, false_alarms=false_alarms, rolling=rolling, columns=columns,
-            drop=drop, keep=keep, categorical=categorical, numeric=numeric,
-            details="all" if every_window else None,
+            time=time, every=every, false_alarms=false_alarms, columns=columns, drop=drop,
+            keep=keep, categorical=categorical, numeric=numeric, rolling=rolling or None,
+            details="all" if details else None,
         )  # fmt: skip
         outputs = watching.Outputs(output or [], save, json, full)
         if watching.monitor(terminal, reference, data, options, outputs, fail_on or []):

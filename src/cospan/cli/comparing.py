@@ -7,22 +7,20 @@ from __future__ import annotations
 
 import shlex
 import sys
-import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from cospan.cli.gates import Gate, broken_by, told
 from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal
+from cospan.comparison import Comparison
 from cospan.comparison import compare as compare_sets
 from cospan.comparison.opening import names_of
 from cospan.comparison.score_files import check_table_path
 from cospan.errors import InputError
 from cospan.model_file import save
-from cospan.report import format_of, write
-
-SHORT = 13  # lines of the summary; with a report and a warning 15
+from cospan.report import format_of, terminal_lines, write
 
 
 class Outputs(NamedTuple):
@@ -48,7 +46,7 @@ def compare(
     terminal.progress(f"reading {sets[0]}", 0, None)
     A: Any = sets[0] if len(sets) < 3 else dict(zip(names_of(sets), sets, strict=True))
     B = sets[1] if len(sets) == 2 else None
-    found: Any = compare_sets(
+    found: Comparison = compare_sets(
         A, B, score, scores=outputs.scores, progress=terminal.progress, **options
     )
     if outputs.save is not None:
@@ -86,32 +84,14 @@ def _command() -> str | None:
     return shlex.join(["cospan", *sys.argv[1:]])
 
 
-def show(terminal: Terminal, found: Any, outputs: Outputs) -> None:
+def show(terminal: Terminal, found: Comparison, outputs: Outputs) -> None:
     """The comparison as text or JSON, and which files were written."""
     terminal.stop_progress()
     terminal.heard(map(str, found.warnings))
     if outputs.json:
         terminal.json(found.to_dict())
-    elif outputs.full:
-        terminal.lines(found.lines(terminal.width))
     else:
-        terminal.lines(_short(found, terminal.width))
+        terminal.lines(terminal_lines(found, terminal.width, outputs.full))
     for path in (outputs.scores, outputs.save, *outputs.reports):
         if path is not None:
             terminal.note(f"wrote {path}")
-
-
-def _short(found: Any, width: int) -> Iterator[tuple[str, str]]:
-    """The verdict, and a line on what a reader should know before believing it."""
-    sentences = found.verdict.sentences if hasattr(found, "verdict") else found.sentences
-    warned = [str(note) for note in found.warnings if note.loud]
-    room = SHORT - bool(warned)
-    for number, said in enumerate(sentences):
-        lines = textwrap.wrap(said, width, subsequent_indent="  ", break_long_words=False)
-        room -= len(lines)
-        if room < 0:
-            yield "plain", f"and {len(sentences) - number} more: --full shows everything"
-            return
-        yield from (("title" if number == 0 else "plain", line) for line in lines)
-    if warned:
-        yield "warn", textwrap.shorten(f"! {warned[0]}", width, placeholder=" …")

@@ -11,11 +11,12 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import typer
 
 from cospan.base.text import number, printable, set_name, share_text
+from cospan.comparison import Comparison
 from cospan.errors import InputError
 from cospan.evidence import Finding
 from cospan.wording import SCHEMA, sentence
@@ -58,7 +59,7 @@ def parse_gate(text: str) -> Gate:
     return Gate(match[1], bound)
 
 
-def broken_by(gate: Gate, found: Any) -> list[str]:
+def broken_by(gate: Gate, found: Comparison) -> list[str]:
     """What breaks the gate in a comparison, in sentences, the first pairs of sets first."""
     names = tuple(found.names)
     if len(names) == 2:
@@ -81,38 +82,39 @@ def told(gate: Gate, sentences: Sequence[str]) -> str:
 # ---- how each is judged -------------------------------------------------------------------------
 
 
-def _drift(gate: Gate, found: Any) -> Iterator[str]:
+def _drift(gate: Gate, found: Comparison) -> Iterator[str]:
     return _findings(found, lambda one: one.kind in (*SCHEMA, REPEATED) or one.p <= SURE)
 
 
-def _schema(gate: Gate, found: Any) -> Iterator[str]:
+def _schema(gate: Gate, found: Comparison) -> Iterator[str]:
     return _findings(found, lambda one: one.kind in SCHEMA)
 
 
-def _duplicates(gate: Gate, found: Any) -> Iterator[str]:
+def _duplicates(gate: Gate, found: Comparison) -> Iterator[str]:
     return _findings(found, lambda one: one.kind == REPEATED)
 
 
-def _findings(found: Any, wanted: Callable[[Finding], bool]) -> Iterator[str]:
+def _findings(found: Comparison, wanted: Callable[[Finding], bool]) -> Iterator[str]:
     kinds = {row.name: row.kind for row in found.features}
+    sets = found.names[0], found.names[1]
     for one in found.findings:
         if wanted(one):
-            yield sentence(one, found.names, kinds.get(one.column, "number"))
+            yield sentence(one, sets, kinds.get(one.column, "number"))
 
 
-def _size(gate: Gate, found: Any) -> Iterator[str]:
+def _size(gate: Gate, found: Comparison) -> Iterator[str]:
     if found.size > gate.bound:
         yield f"the size is {number(float(found.size))}."
 
 
-def _p(gate: Gate, found: Any) -> Iterator[str]:
+def _p(gate: Gate, found: Comparison) -> Iterator[str]:
     if math.isnan(found.p):
         raise InputError(f"--fail-on {gate} cannot be judged: so few rows have no p-value.")
     if found.p < gate.bound:
         yield f"p is {number(found.p)}."
 
 
-def _missing(gate: Gate, found: Any) -> Iterator[str]:
+def _missing(gate: Gate, found: Comparison) -> Iterator[str]:
     for row in found.features:
         rise = row.b.missing - row.a.missing
         if rise > gate.bound:
@@ -120,7 +122,7 @@ def _missing(gate: Gate, found: Any) -> Iterator[str]:
             yield f"{now} of {name} are missing, {share_text(row.a.missing)} before."
 
 
-_JUDGES: dict[str, Callable[[Gate, Any], Iterator[str]]] = {
+_JUDGES: dict[str, Callable[[Gate, Comparison], Iterator[str]]] = {
     "drift": _drift,
     "schema": _schema,
     "duplicates": _duplicates,

@@ -75,30 +75,29 @@ def monitor(
 
 def _broken_by(gate: Gate, found: Monitoring) -> list[str]:
     """What breaks a gate in the windows just read, in sentences."""
-    windows = found.new_windows
-    if gate.what == "drift":
-        return [f"{w.label} raises an alarm." for w in windows if w.alarm]
-    if gate.what == "size":
-        over = [(w, w.size) for w in windows if w.size is not None and w.size > gate.bound]
-        return [f"the size is {number(float(size))} in {w.label}." for w, size in over]
-    if gate.what == "p":
-        over_p = [(w, w.p) for w in windows if w.p is not None and w.p < gate.bound]
-        return [f"p is {number(p)} in {w.label}." for w, p in over_p]
-    if gate.what == "missing":
-        usual = found.reference.missing
-        return [
-            f"{share_text(held.missing)} of {printable(name, 40)} are missing in {w.label}."
-            for w in windows
-            for name, held in w.columns.items()
-            if held.missing - usual.get(name, 0.0) > gate.bound
-        ]
-    kinds = SCHEMA if gate.what == "schema" else (REPEATED, "repeated window")
-    return [
-        f"{w.label}: {window_sentences(w, found)[w.findings.index(one)]}"
-        for w in windows
-        for one in w.findings
-        if one.kind in kinds
-    ]
+    said = []
+    for window in found.new_windows:
+        if gate.what == "drift" and window.alarm:
+            reasons = window_sentences(window, found)[:1]
+            said.append(" ".join([f"{window.label} raises an alarm.", *reasons]))
+        elif gate.what == "size" and window.size is not None and window.size > gate.bound:
+            said.append(f"the size is {number(float(window.size))} in {window.label}.")
+        elif gate.what == "p" and window.p is not None and window.p < gate.bound:
+            said.append(f"p is {number(window.p)} in {window.label}.")
+        elif gate.what == "missing":
+            usual = found.reference.missing
+            for name, held in window.columns.items():
+                if held.missing - usual.get(name, 0.0) > gate.bound:
+                    share = share_text(held.missing)
+                    said.append(f"{share} of {printable(name, 40)} are missing in {window.label}.")
+        elif gate.what in ("schema", "duplicates"):
+            kinds = SCHEMA if gate.what == "schema" else (REPEATED,)
+            if any(one.kind in kinds for one in window.findings):
+                said.append(f"{gate.what} in {window.label}.")
+    running = [one for one in found.episodes if one.end is None]
+    if gate.what == "drift" and not said and running and found.new_windows:
+        said = [f"{', '.join(one.columns)} since {one.start}." for one in running]
+    return said
 
 
 def _size(n_bytes: int) -> str:

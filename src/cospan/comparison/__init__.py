@@ -1,28 +1,17 @@
-"""Sets in, everything about them out: one pipeline, whatever the number of sets.
+"""Sets in, everything about them out: one pipeline and one result, whatever the number of sets.
 
-:func:`compare` and :func:`compare_many` (`api`) open what they are given as sources with the same
-features (`opening`), read each once (`reading`), fit a model (`fitting`), score every row, a set's
-own rows by leave-one-out (`scorer`, `scoring`), compare every pair, and of two sets test whether
-they differ and list what changed (`pairs`), and look for rows that belong elsewhere (`auditing`);
-`pipeline` has these stages in order, and says what a reader should know.
+:func:`compare` (`api`) opens what it is given as sources with the same features (`opening`), reads
+each once (`reading`), fits a model (`fitting`), scores every row, a set's own rows as if they had
+not been part of it (`scorer`, `scoring`), compares every pair, and of two sets tests whether they
+differ and lists what changed (`pairs`), and looks for rows that belong elsewhere (`auditing`,
+`rows`); `pipeline` has these stages in order, and says what a reader should know.
 
-What is found is a `result`: plain frozen data. :class:`Comparison` (`pair`) is the view of one with
-a joint frame, :class:`ManyComparison` (`many`) that of any other. The terminal (`text`), JSON
-(`plain`), tables of scores (`score_files`), the report and the pictures read these.
+What is found is a :class:`Comparison` (`result`): plain frozen data, which tables of scores
+(`score_files`), the report and the pictures read.
 """
 
-from cospan.comparison.api import compare, compare_many
-from cospan.comparison.many import ManyComparison
-from cospan.comparison.pair import Comparison, TopFeatures
-from cospan.comparison.scorer import LikeNeither
-from cospan.comparison.scoring import ScoredGroup
+from cospan.comparison.api import compare
+from cospan.comparison.result import Comparison
+from cospan.comparison.rows import Reason, RowToCheck
 
-__all__ = [
-    "Comparison",
-    "LikeNeither",
-    "ManyComparison",
-    "ScoredGroup",
-    "TopFeatures",
-    "compare",
-    "compare_many",
-]
+__all__ = ["Comparison", "Reason", "RowToCheck", "compare"]

@@ -2,48 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Unpack, overload
+from typing import Any, Unpack
 
-from cospan.comparison.many import ManyComparison
-from cospan.comparison.opening import Classes, Opened, classes_of, open_many, open_pair
-from cospan.comparison.pair import Comparison
-from cospan.comparison.pipeline import Asked, compare_sets
+import numpy as np
+
+from cospan.comparison.opening import Classes, classes_of, open_many, open_pair
+from cospan.comparison.pipeline import compare_sets
 from cospan.comparison.reading import Progress
-from cospan.comparison.result import Result
+from cospan.comparison.result import Comparison
 from cospan.comparison.score_files import score_columns, table_file, with_text_ids
 from cospan.comparison.scorer import Scored
 from cospan.comparison.settings import Options, Settings, split_options
 from cospan.errors import InputError
 
-PairSink = Callable[[str, Any, Any], None]  # set's name, identifiers, Alignment
-ManySink = Callable[[dict[str, Any]], None]  # the columns of a table of scores
 
-
-class PairOptions(Options, total=False):
-    """What :func:`compare` takes beside the sets and the rows to score."""
-
-    labels: Any
-    label: Any
-    a: Any
-    b: Any
-    name_a: str | None
-    name_b: str | None
-    name_z: str | None
-    image_shape: tuple[int, ...] | None
-    progress: Progress | None
-    sink: PairSink | ManySink | None
-    scores: Path | None
-
-
-@overload
-def compare(
-    A: Any, B: None = None, Z: Any = None, **options: Unpack[PairOptions]
-) -> Comparison | ManyComparison: ...
-@overload
-def compare(A: Any, B: Any, Z: Any = None, **options: Unpack[PairOptions]) -> Comparison: ...
 def compare(
     A: Any,
     B: Any = None,
@@ -58,10 +32,9 @@ def compare(
     name_z: str | None = None,
     image_shape: tuple[int, ...] | None = None,
     progress: Progress | None = None,
-    sink: PairSink | ManySink | None = None,
     scores: Path | None = None,
     **options: Unpack[Options],
-) -> Any:
+) -> Comparison:
     """Compare sets of rows, most often two: the whole pipeline from data to verdict in one call.
 
     Parameters
@@ -72,8 +45,8 @@ def compare(
         mapping of names to sets.
     Z : the same, optional
         More rows to score: each gets its angle, and has no part in the comparison. A third *set*
-        is compared by ``compare({"a": A, "b": B, "c": C})`` or :func:`cospan.compare_many`; on
-        the command line, ``compare a b c`` is three sets and ``--score`` gives Z.
+        is compared by ``compare({"a": A, "b": B, "c": C})``; on the command line,
+        ``compare a b c`` is three sets and ``--score`` gives Z.
     labels : column name or array, optional
         Labels of `Z`, to be audited: each one is `name_a` or `name_b` (or 0 or 1).
     label, a, b : optional
@@ -104,9 +77,6 @@ def compare(
         only then the difference shows.
     progress : callable, optional
         Called as ``progress(stage, rows_done, rows_in_all_or_None)``.
-    sink : callable, optional
-        Called as ``sink(name, ids, alignment)`` for every chunk of rows scored; implies
-        ``score_all=True``. For more than two sets as in :func:`cospan.compare_many`.
     scores : path, optional
         Write the table of scores to this file, which ends in .parquet, .arrow, .feather, .csv or
         .tsv: the columns of :meth:`Comparison.to_frame` for every row; implies ``score_all=True``.
@@ -118,7 +88,7 @@ def compare(
     Returns
     -------
     Comparison
-        For more than two sets a ManyComparison: see :func:`cospan.compare_many`.
+        Of any number of sets; ``found.pair("a", "c")`` is that of two of them.
 
     Examples
     --------
@@ -127,125 +97,44 @@ def compare(
     >>> X, y = load_digits(return_X_y=True)
     >>> found = compare(X[y == 4], X[y == 9], name_a="four", name_b="nine")
     >>> found
-    <Comparison of 'four' (181 rows) with 'nine' (180 rows): Fisher-Rao 2.810>
+    <Comparison of 'four' (181 rows), 'nine' (180 rows): size 0.999>
     >>> found.p
     0.001
-    >>> [found.feature_names[j] for j in found.top_features(3).b]
-    ['x43', 'x44', 'x34']
+    >>> three = compare({f"digit {k}": X[y == k] for k in (3, 5, 8)}, n_permutations=99)
+    >>> three.weights.shape, three.farthest, three.pair("digit 3", "digit 8").p
+    ((540, 3), ('digit 3', 'digit 5'), 0.001)
     """
+    if isinstance(A, Mapping) and B is not None and any(np.ndim(one) > 1 for one in A.values()):
+        raise InputError("A is a mapping of sets, and there is B, too; rows to score are Z=.")
     if isinstance(A, Mapping) and B is None and label is None:
         _refuse("A is a mapping of sets", a=a, b=b, name_a=name_a, name_b=name_b)
         if len(A) == 2:
             (name_a, A), (name_b, B) = ((str(name), one) for name, one in A.items())
+    if progress is not None and not callable(progress):
+        raise InputError(f"progress is {progress!r}; give a function, or leave it out.")
     chosen, reading = split_options(options)
+    settings = Settings.of(**chosen if scores is None else {**chosen, "score_all": True})
     names = [None if name is None else str(name) for name in (name_a, name_b, name_z)]
-
-    def prepare() -> tuple[Settings, Opened, bool]:
-        settings = _settings(chosen, sink is not None or scores is not None)
-        classes = Classes(label, a, b, labels)
-        many = isinstance(A, Mapping) and B is None and label is None
-        if B is None and label is not None and a is None and b is None:
-            found = classes_of(A, label, reading)
-            many = len(found) > 2
-            classes = classes._replace(a=found[0], b=found[1]) if len(found) == 2 else classes
-        if many:
-            _refuse("there are more", labels=labels, name_a=name_a, name_b=name_b)
-            return settings, open_many(A, Z, label, names[2], reading), False
-        return settings, open_pair(A, B, Z, classes, names, reading), True
-
-    result = _compared(Asked(prepare, image_shape, reading), progress, sink, scores)
-    return ManyComparison.of(result) if result.pair is None else Comparison.of(result)
-
-
-def compare_many(
-    sets: Any,
-    Z: Any = None,
-    *,
-    label: Any = None,
-    name_z: str | None = None,
-    image_shape: tuple[int, ...] | None = None,
-    progress: Progress | None = None,
-    sink: ManySink | None = None,
-    scores: Path | None = None,
-    **options: Unpack[Options],
-) -> ManyComparison:
-    """Compare two or more sets: weights for every sample, a distance for every pair.
-
-    The data is read once, and a second time where every row of large sets is to be scored,
-    however many sets there are.
-
-    Parameters
-    ----------
-    sets : mapping of names to sets, sequence of sets, or one table with `label`
-        A set is anything that :func:`cospan.data.open_source` takes, a Dask collection, or a
-        :class:`~cospan.Summary`. Of a summary the rows it keeps are scored.
-    Z : anything :func:`cospan.data.open_source` takes, optional
-        More rows to score.
-    label : column name, number or array, optional
-        Where the classes of the one table are; each class becomes a set.
-    name_z : str, optional
-        What to call `Z`.
-    image_shape : tuple of int, optional
-        (height, width) or (height, width, channels) where the features are pixels.
-    progress : callable, optional
-        Called as ``progress(stage, rows_done, rows_in_all_or_None)``.
-    sink : callable, optional
-        Called as ``sink(columns)`` for every chunk of rows scored, with the columns that
-        :meth:`ManyComparison.to_frame` has; implies ``score_all=True``.
-    scores : path, optional
-        Write the same columns to this file, as :func:`cospan.compare` does.
-    **options
-        Settings and options of the sources, as for :func:`cospan.compare`; one α, one γ and one ν
-        serve all sets.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from cospan import compare_many
-    >>> X, y = load_iris(return_X_y=True)
-    >>> found = compare_many({name: X[y == k] for k, name in enumerate(("set", "ver", "vir"))})
-    >>> found.closest(1)
-    [('ver', 'vir')]
-    >>> found.weights[[0, 60, 120]].round(2)
-    array([[1.  , 0.  , 0.  ],
-           [0.04, 0.81, 0.15],
-           [0.  , 0.04, 0.96]])
-    """
-    chosen, reading = split_options(options)
-
-    def prepare() -> tuple[Settings, Opened, bool]:
-        settings = _settings(chosen, sink is not None or scores is not None)
-        called = None if name_z is None else str(name_z)
-        return settings, open_many(sets, Z, label, called, reading), False
-
-    return ManyComparison.of(
-        _compared(Asked(prepare, image_shape, reading), progress, sink, scores)
-    )
-
-
-def _compared(asked: Asked, progress: Progress | None, sink: Any, scores: Path | None) -> Result:
-    """Compare; rows go to the caller's sink and to the table of scores, where there are any."""
-    for name, function in (("progress", progress), ("sink", sink)):
-        if function is not None and not callable(function):
-            raise InputError(f"{name} is {function!r}; give a function, or leave it out.")
-    if sink is None and scores is None:
-        return compare_sets(asked, progress)
-    with nullcontext() if scores is None else table_file(scores) as write:
+    classes = Classes(label, a, b, labels)
+    many = isinstance(A, Mapping) and B is None and label is None
+    if B is None and label is not None and a is None and b is None:
+        found = classes_of(A, label, reading)
+        many = len(found) > 2
+        classes = classes._replace(a=found[0], b=found[1]) if len(found) == 2 else classes
+    if many:
+        _refuse("there are more", labels=labels, name_a=name_a, name_b=name_b)
+        opened = open_many(A, Z, label, names[2], reading)
+    else:
+        opened = open_pair(A, B, Z, classes, names, reading)
+    asked: Any = {"image_shape": image_shape, "options": reading, "progress": progress}
+    if scores is None:
+        return compare_sets(settings, opened, **asked)
+    with table_file(scores) as write:
 
         def passed_on(names: Sequence[str], name: str, scored: Scored) -> None:
-            columns = score_columns(names, name, scored)
-            if write is not None:
-                write(with_text_ids(columns))
-            if sink is not None and scored.alignment is not None:
-                sink(name, scored.ids, scored.alignment)
-            elif sink is not None:
-                sink(columns)
+            write(with_text_ids(score_columns(names, name, scored)))
 
-        return compare_sets(asked, progress, passed_on)
-
-
-def _settings(chosen: dict[str, Any], every_row: bool) -> Settings:
-    return Settings.of(**{**chosen, "score_all": True} if every_row else chosen)
+        return compare_sets(settings, opened, **asked, sink=passed_on)
 
 
 def _refuse(why: str, **given: Any) -> None:

@@ -124,13 +124,6 @@ def sides_of_labels(
     )
 
 
-def worst_rows(audit: LabelAudit, most: int) -> NDArray[np.intp]:
-    """Numbers of the flagged rows, the clearest ones first, at most so many."""
-    flagged = np.flatnonzero(np.asarray(audit.flagged))
-    order = np.argsort(-np.asarray(audit.suspicion)[flagged], kind="stable")
-    return np.asarray(flagged[order][:most])
-
-
 def rows_to_check(audited: Audited, groups: Sequence[Group], names: Sequence[str]) -> RowsToCheck:
     """How many rows of two sets look like the other set, and how many of all groups like neither.
 

@@ -40,7 +40,6 @@ from cospan.model import (
 from cospan.summary import Summary
 
 if TYPE_CHECKING:
-    from cospan.comparison.many import ManyComparison
     from cospan.estimator import AlignmentAngleClassifier
 
 
@@ -327,19 +326,19 @@ def _directions_arranged(frame: ManyFrame, places: list[int]) -> ManyFrame:
     )
 
 
-def as_classifier(c: ManyComparison) -> AlignmentAngleClassifier:
+def as_classifier(costs: SetCosts, names: Sequence[str]) -> AlignmentAngleClassifier:
     """A fitted estimator whose classes are the names of the sets."""
     from cospan.estimator import AlignmentAngleClassifier, FittedClasses
 
-    order = sorted(range(len(c.names)), key=c.names.__getitem__)
-    costs = arranged(c.costs, order)
+    order = sorted(range(len(names)), key=names.__getitem__)
+    costs = arranged(costs, order)
     g = costs.geometry
     center = g.center if g.center_mode == "given" else g.center_mode
     linear: dict[str, Any] = {} if g.affine else {"center": center, "balance": g.balance}
     affine = {"units": g.units, "pooling": g.pooling, "dof": g.dof} if g.affine else {}
     return AlignmentAngleClassifier.from_fitted(
         FittedClasses(costs, costs.weighting, math.pi / 4),
-        np.array([c.names[k] for k in order]),
+        np.array([names[k] for k in order]),
         costs.n_features,
         costs.feature_names,
         span=g.span,

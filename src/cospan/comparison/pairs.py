@@ -23,7 +23,7 @@ from cospan.comparison.reading import Progress, ReadSet, Sets
 from cospan.comparison.scorer import Scored, pair_angle
 from cospan.comparison.scoring import Group
 from cospan.comparison.settings import Settings
-from cospan.data import Chunk, SchemaChange, SetProfile
+from cospan.data import SchemaChange, SetProfile
 from cospan.evidence import (
     FEWEST_ROWS,
     Changes,
@@ -38,9 +38,7 @@ from cospan.evidence import (
     size_of,
 )
 from cospan.model import JointFrame, log_odds_of
-from cospan.summary import random_rows, rows_within
 
-SHOWN_ROWS, SHOWN_BYTES = 1_000, 2**25  # of each of K sets; of all of them together
 RAW_BINS = 30  # of histograms of angles that are no probabilities
 APART = 3.0  # standard deviations between the means of a date, from which it separates the sets
 
@@ -104,18 +102,6 @@ def _scores(
     log_odds = log_odds_of(kept.squared[rows][:, [i, j]])
     groups = None if kept.groups is None else text_keys(kept.groups[rows])
     return log_odds[:, 1] - log_odds[:, 0], kept.dealt[rows], groups
-
-
-def shown_rows(read: Sequence[ReadSet], seed: int) -> list[Chunk]:
-    """Rows of each set, as many as a result carries along to tell what changed between two."""
-    width = read[0].sample.rows.shape[1]
-    size = rows_within(SHOWN_BYTES // len(read), width, SHOWN_ROWS, fewest=20)
-    found = []
-    for one in read:
-        rows = random_rows(len(one.sample.rows), size, np.random.default_rng(seed))
-        chunk = one.sample.take(rows)
-        found.append(chunk._replace(rows=chunk.rows.astype(np.float64)))
-    return found
 
 
 class Linkage(NamedTuple):

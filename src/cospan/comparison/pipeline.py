@@ -1,17 +1,17 @@
-"""A comparison of K sets, stage by stage: open, read, fit, score, compare pairs, audit, remark.
+"""A comparison of K sets, stage by stage: read, fit, score, compare pairs, audit, remark.
 
-Two sets are K = 2. Where a joint frame is asked for, two sets have more (`pairs.study_pair`: a
-p-value, what changed); where it is not, K sets have directions and an order (`pairs.join_sets`).
+Two sets have a joint frame, and are tested on all rows at hand (`pairs.study_pair`); more have
+directions and an order (`pairs.join_sets`), and their pairs are tested when they are asked for.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from cospan.comparison.pairs import (
     ScoredSets,
     join_sets,
     separate_pairs,
-    shown_rows,
     study_pair,
 )
 from cospan.comparison.reading import (
@@ -36,75 +35,69 @@ from cospan.comparison.reading import (
     ReadSet,
     watched,
 )
-from cospan.comparison.result import Result
+from cospan.comparison.result import Comparison
 from cospan.comparison.scorer import Scorer, Sink
 from cospan.comparison.scoring import Group, Tally
 from cospan.comparison.settings import Settings
 from cospan.data import Chunk, listing
 from cospan.errors import InputError
-from cospan.model import JointFrame
-from cospan.summary import dealt_by_number
+from cospan.model import JointFrame, ManyFrame
+from cospan.summary import dealt_by_number, random_rows, rows_within
 
 SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass
 FEW_ROWS = 30
 # Of a comparison whose rows are scored with curved features.
 CURVED = "The difference is curved: means, spreads and correlations show only a part of it."
 WORTH_SAYING = 0.05  # a share of rows that deserves a remark
-
-
-class Asked(NamedTuple):
-    """What was asked for.
-
-    `prepare` checks the settings, opens the sets, and says whether they are two, to be compared by
-    their joint frame.
-    """
-
-    prepare: Callable[[], tuple[Settings, Opened, bool]]
-    image_shape: tuple[int, ...] | None
-    options: dict[str, Any]  # of the sources, to be remembered
+DRAWN_ROWS, DRAWN_BYTES = 2_000, 2**25  # of a set that a result keeps; of all of them together
 
 
 def compare_sets(
-    asked: Asked, progress: Progress | None = None, sink: Sink | None = None
-) -> Result:
-    """Compare sets, from what is asked for to what is found."""
+    settings: Settings,
+    opened: Opened,
+    *,
+    image_shape: tuple[int, ...] | None,
+    options: dict[str, Any],
+    progress: Progress | None = None,
+    sink: Sink | None = None,
+) -> Comparison:
+    """Compare opened sets; `options` of their sources are remembered."""
     started = time.perf_counter()
-    settings, opened, joint = asked.prepare()
     try:
-        done = _score_sets(settings, opened, joint, asked.image_shape, progress, sink)
+        done = _score_sets(settings, opened, image_shape, progress, sink)
     finally:  # after an error too: a column left out may be the reason
         warn(note for note in _source_notes(opened) if note.loud)
-    names = done.opened.sets.names
+    names, model = done.opened.sets.names, done.fitted.model
     copies = done.opened.sets.dealing.by != "values"  # else each row is to count once
     pairs = separate_pairs(done.groups, done.fitted, copies)
     labelled = done.further if done.opened.labelled else None
     audited = audit_rows(done.groups, names, labelled, done.opened.classes)
-    pair, linkage = None, None
+    changes, linkage = None, None
+    directions: JointFrame | ManyFrame | None = done.fitted.directions
     on_pair: tuple[Note, ...] = ()
-    shown: list[Chunk] = []
-    if isinstance(done.fitted.model, JointFrame):
+    if isinstance(model, JointFrame):
         to_check = rows_to_check(audited, done.every_group, names)
-        pair, on_pair = study_pair(
-            done, done.fitted.model, pairs.between(0, 1), to_check, progress or _silent
-        )
+        pair, on_pair = study_pair(done, model, pairs.between(0, 1), to_check, progress or _silent)
+        changes, directions = pair.changes, model
     else:
         linkage = join_sets(pairs.matrix(), done.fitted.order)
-        shown = [] if done.shape else shown_rows(done.read, done.settings.seed)
-    differs = pair is None or pair.changes.verdict.differs
-    given = {name: value for name, value in asked.options.items() if value is not None}
+    assert directions is not None  # K sets were fitted with theirs
+    differs = changes is None or changes.verdict.differs
+    given = {name: value for name, value in options.items() if value is not None}
     if not isinstance(given.get("groups", ""), str):
         given["groups"] = "given"
-    warn((*done.fitted.model.notes, *audited.notes))
-    return Result(
+    warn((*model.notes, *audited.notes))
+    return Comparison(
         names=names,
-        model=done.fitted.model,
-        directions=done.fitted.directions,
         groups=tuple(done.groups),
         further=done.further,
+        fitted=model,
         pairs=pairs,
+        audit=audited.audit,
+        audit_of=audited.of,
+        directions=directions,
         linkage=linkage,
-        audited=audited,
-        pair=pair,
+        samples=_samples(done.read, settings.seed),
         feature_names=done.feature_names,
         image_shape=done.shape,
         settings={**done.settings.as_dict(), **given},
@@ -112,15 +105,22 @@ def compare_sets(
         schema_changes=done.opened.sets.schema_changes,
         version=VERSION,
         seconds=time.perf_counter() - started,
-        samples=tuple(one.rows for one in shown),
-        merged=tuple(one.merged for one in shown),
+        _changes=changes,
     )
+
+
+def _samples(read: Sequence[ReadSet], seed: int) -> tuple[Chunk, ...]:
+    """Rows of each set, as many as a result carries along for pictures and for its pairs."""
+    width = read[0].sample.rows.shape[1]
+    most = DRAWN_ROWS if len(read) == 2 else DRAWN_ROWS // 2
+    size = rows_within(DRAWN_BYTES // len(read), width, most, fewest=20)
+    rows = (random_rows(len(one.sample.rows), size, np.random.default_rng(seed)) for one in read)
+    return tuple(one.sample.take(index) for one, index in zip(read, rows, strict=True))
 
 
 def _score_sets(
     settings: Settings,
     opened: Opened,
-    joint: bool,
     image_shape: tuple[int, ...] | None,
     progress: Progress | None,
     sink: Sink | None,
@@ -133,7 +133,7 @@ def _score_sets(
     if settings.score_all is None:
         settings = replace(settings, score_all=sum(one.rows for one in read) <= SCORED_ROWS)
     say = progress or _silent
-    stage = "fitting the frame" if joint else "fitting the sets"
+    joint, stage = len(read) == 2, "fitting the sets"
     say(stage, 0, 1)
     picture = shape is not None
     again = MappedFolds(sets, read, progress) if sets.has_rows(read) else None

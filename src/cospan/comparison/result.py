@@ -1,132 +1,325 @@
-"""What a comparison of K sets found: plain frozen data that every surface reads.
-
-:class:`~cospan.Comparison` and :class:`~cospan.ManyComparison` are views of a :class:`Result`.
-"""
+"""What a comparison of K sets found: one frozen class, whatever their number."""
 
 from __future__ import annotations
 
-import abc
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+import itertools
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from cospan.audit import LabelAudit
 from cospan.base.notes import Note
-from cospan.base.tables import json_text
-from cospan.comparison.auditing import Audited
-from cospan.comparison.fitting import Model
-from cospan.comparison.pairs import Linkage, PairFindings, Pairs
+from cospan.base.tables import json_text, plain
+from cospan.base.types import Floats
+from cospan.comparison.auditing import audit_rows, rows_to_check
+from cospan.comparison.fitting import Model, as_classifier
+from cospan.comparison.pairs import Linkage, Pairs, both_keys, with_schema
+from cospan.comparison.placing import place_sets
+from cospan.comparison.rows import RowToCheck, Usual, find_rows
 from cospan.comparison.score_files import joined, score_columns
-from cospan.comparison.scorer import LikeNeither
-from cospan.comparison.scoring import Group, Size
-from cospan.data import SchemaChange
-from cospan.model import ManyFrame
+from cospan.comparison.scorer import pair_angle
+from cospan.comparison.scoring import Group
+from cospan.data import Chunk, SchemaChange
+from cospan.errors import InputError
+from cospan.evidence import (
+    Changes,
+    Column,
+    FeatureTable,
+    Finding,
+    PairTable,
+    Reading,
+    Separation,
+    Size,
+    Verdict,
+    columns_of,
+    find_changes,
+    plan_from,
+    read_columns,
+)
+from cospan.model import JointFrame, ManyFrame, below_rate, set_number
 
-Line = tuple[str, str]  # style ("title", "head", "plain", "warn"), text
+if TYPE_CHECKING:
+    from cospan.estimator import AlignmentAngleClassifier
+    from cospan.panel import Panel
+
+SCHEMA = 2  # of the JSON; raised whenever something that was there is gone or means something else
+LISTED_ROWS = 100  # rows to check that the JSON has
+#: Features times pairs that are tested to count which pairs differ; more would take minutes.
+MOST_TESTED = 5_000
+#: Relabellings of the rows of a pair: while there are so few pairs, and of more.
+FEW_PAIRS, RELABELLINGS = 10, (999, 199)
+#: Of the pairs that are said to differ, those that may be so by mistake.
+MISTAKEN = 0.05
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Facts:
-    """What every comparison says of itself; see :class:`cospan.Comparison` for each."""
+class Comparison:
+    """What :func:`compare` found out about two or more sets.
 
+    `size`, `p`, `findings`, `features`, `feature_pairs`, `changes` and `verdict` are about two
+    sets: of more, about the pair that differs most (``found.farthest``); ``found.pair("a", "c")``
+    is the comparison of two of them.
+
+    Attributes
+    ----------
+    names : tuple of str
+        What the sets are called.
+    groups : tuple of Group
+        The scored rows of each set; ``further`` are those that belong to no set, or None.
+    fitted : JointFrame or SetCosts
+        What was fitted to the sets.
+    pairs : Pairs
+        How far apart the sets of each pair are.
+    audit : LabelAudit
+        Rows that look more like another set; of the labels of `further` rows where some were
+        given (``audit_of == "z"``), else of the sets' rows (``"sets"``).
+    directions : JointFrame or ManyFrame
+        Of two sets the joint frame; of more the directions that all sets have, some, or one.
+    samples : tuple of Chunk
+        Some rows of each set, drawn at random.
+    feature_names : tuple of str
+        One name per feature; where the data has none ``x0``, ``x1``, … or ``pixel 3,5``, …
+    image_shape : tuple of int or None
+        (height, width) or (height, width, channels) where a row is a picture.
+    settings : dict
+        The settings used, ready for JSON.
+    warnings : tuple of Note
+        What a reader should know before believing the numbers.
+    schema_changes : tuple of SchemaChange
+        Columns that are not the same in all sets.
+    version, seconds
+        The version of cospan that made this, and how long it took.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from cospan import compare
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> found = compare({"Barolo": X[y == 0], "Grignolino": X[y == 1]})
+    >>> print(found.verdict.sentences[0])
+    Barolo and Grignolino differ (p at most 0.001).
+    >>> found.size > 0.9, found.features[0].name, found.features[0].change
+    (True, 'proline', 'mean')
+    """
+
+    names: tuple[str, ...]
+    groups: tuple[Group, ...]
+    further: Group | None
+    fitted: Model
+    pairs: Pairs
+    audit: LabelAudit
+    audit_of: str
+    directions: JointFrame | ManyFrame
+    linkage: Linkage | None
+    samples: tuple[Chunk, ...]
+    feature_names: tuple[str, ...]
     image_shape: tuple[int, ...] | None
     settings: dict[str, object]
     warnings: tuple[Note, ...]
-    schema_changes: tuple[SchemaChange, ...]  # columns that are not the same in all sets
+    schema_changes: tuple[SchemaChange, ...]
     version: str
     seconds: float
+    _changes: Changes | None = None
+    _pairs: dict[tuple[int, int], Comparison] = field(default_factory=dict)
 
+    # ---- two sets, or the two that differ most -------------------------------------------------
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Result(Facts):
-    """What was found about K sets."""
+    @property
+    def size(self) -> Size:
+        """How different two sets are: the AUC of the angle, with ``.low`` and ``.high``."""
+        return self.separation.auc
 
-    names: tuple[str, ...]
-    model: Model  # scores more rows
-    #: The sets' own rows, each scored as if it had not been part of its set
-    groups: tuple[Group, ...]
-    further: Group | None  # rows that belong to no set
-    pairs: Pairs  # how far apart any two sets are
-    audited: Audited  # rows that look like another set
-    #: Without a joint frame: the directions of all sets, and which sets join first
-    directions: ManyFrame | None
-    linkage: Linkage | None
-    pair: PairFindings | None  # with one: the test, what changed, and how far each feature pulls
-    feature_names: tuple[str, ...]
-    #: Without a joint frame: some rows of each set, drawn at random, unless they are pictures
-    samples: tuple[Any, ...] = ()
-    merged: tuple[Any, ...] = ()  # beside each set's samples what a Chunk calls so
+    @property
+    def separation(self) -> Separation:
+        """The size with Fisher-Rao and Hellinger distance and the overlap."""
+        return self.pairs.between(*self._farthest)
+
+    @cached_property
+    def changes(self) -> Changes:
+        """Columns and relations that changed, data quality, the p-value and the verdict."""
+        if self._changes is not None:
+            return self._changes
+        return self.pair(*self._farthest).changes
+
+    @property
+    def p(self) -> float:
+        """The p-value of "both sets come from one distribution"; NaN with too few rows."""
+        return self.changes.p
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What changed, the clearest first."""
+        return self.changes.findings
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether two sets differ, how much, in what and how sure that is; print it."""
+        return self.changes.verdict
+
+    @property
+    def features(self) -> FeatureTable:
+        """One row for each column of the data, changed ones first."""
+        return self.changes.features
+
+    @property
+    def feature_pairs(self) -> PairTable:
+        """Relations between columns that changed, the surest first."""
+        return self.changes.feature_pairs
+
+    @property
+    def frame(self) -> JointFrame:
+        """The joint frame of the two sets; ``frame.align`` scores more rows."""
+        if isinstance(self.fitted, JointFrame):
+            return self.fitted
+        raise InputError(
+            "More than two sets have no joint frame; take found.pair(a, b).frame, or "
+            "found.directions for those of all sets."
+        )
+
+    @property
+    def model(self) -> JointFrame | AlignmentAngleClassifier:
+        """What scores more rows, and can be saved by :func:`cospan.save`."""
+        if isinstance(self.fitted, JointFrame):
+            return self.fitted
+        return as_classifier(self.fitted, self.names)
+
+    # ---- all sets ------------------------------------------------------------------------------
+
+    @property
+    def farthest(self) -> tuple[str, str]:
+        """The two sets that differ most."""
+        i, j = self._farthest
+        return self.names[i], self.names[j]
+
+    @property
+    def _farthest(self) -> tuple[int, int]:
+        return self.by_size[0]
+
+    @cached_property
+    def by_size(self) -> tuple[tuple[int, int], ...]:
+        """Numbers of the sets of all pairs, the most different first."""
+        both = itertools.combinations(range(len(self.names)), 2)
+        far = {pair: self.pairs.between(*pair) for pair in both}
+        return tuple(sorted(far, key=lambda pair: (-far[pair].auc, -far[pair].fisher_rao)))
+
+    @cached_property
+    def map(self) -> tuple[Floats, list[tuple[int, int]]]:
+        """Places of the sets in a plane, and which pairs join them all, the closest ones."""
+        return place_sets(self.pairs.matrix("auc"))
+
+    def pair(self, a: str | int, b: str | int) -> Comparison:
+        """The comparison of two of the sets, of their names or numbers.
+
+        Of more than two sets it is made from the rows in `samples`, when it is first asked for.
+        """
+        i, j = (set_number(one, self.names) for one in (a, b))
+        if i == j:
+            raise InputError(f"Both sets are {self.names[i]!r}; name two different ones.")
+        if (i, j) == (0, 1) and self._changes is not None:
+            return self
+        if (i, j) not in self._pairs:
+            self._pairs[i, j] = self._make_pair(i, j)
+        return self._pairs[i, j]
+
+    @cached_property
+    def differing(self) -> tuple[tuple[int, int], ...] | None:
+        """The pairs that differ, at most one in twenty of them by mistake.
+
+        None where there are too many pairs and features to test them all.
+        """
+        if len(self.by_size) * len(self.feature_names) > MOST_TESTED and len(self.by_size) > 1:
+            return None
+        p = np.array([self.pair(i, j).p for i, j in self.by_size])
+        clear = below_rate(np.nan_to_num(p, nan=1.0), MISTAKEN)
+        return tuple(pair for pair, one in zip(self.by_size, clear, strict=True) if one)
+
+    def _make_pair(self, i: int, j: int) -> Comparison:
+        g, names = self.fitted.geometry, (self.names[i], self.names[j])
+        chunks = self.samples[i], self.samples[j]
+        a, b = (np.asarray(chunk.rows, dtype=np.float64) for chunk in chunks)
+        same: Any = {"span": g.span, "units": g.units, "shrinkage": g.shrinkage}
+        if g.affine:
+            same |= {"pooling": g.pooling, "dof": g.dof}
+        frame = JointFrame.fit(a, b, **same, calibrate=False)
+        groups = tuple(_between(self.groups[k], own, (i, j)) for own, k in enumerate((i, j)))
+        audited = audit_rows(groups, names)
+        changes = find_changes(
+            frame,
+            a,
+            b,
+            names=self.feature_names,
+            plan=plan_from(g.encoding),
+            auc=self.pairs.between(i, j).auc,
+            set_names=names,
+            to_check=rows_to_check(audited, groups, names),
+            keys=both_keys(chunks[0].merged, chunks[1].merged),
+            permutations=RELABELLINGS[len(self.by_size) > FEW_PAIRS],
+        )
+        schema = tuple(one for one in self.schema_changes if {*one.sets, *one.others} & {*names})
+        return replace(
+            self,
+            names=names,
+            groups=groups,
+            further=None,
+            fitted=frame,
+            pairs=Pairs(2, {(0, 1): self.pairs.between(i, j)}),
+            audit=audited.audit,
+            audit_of="sets",
+            directions=frame,
+            linkage=None,
+            samples=chunks,
+            warnings=(),
+            schema_changes=schema,
+            _changes=with_schema(changes, schema),
+            _pairs={},
+        )
+
+    # ---- rows ----------------------------------------------------------------------------------
 
     @property
     def every_group(self) -> tuple[Group, ...]:
+        """The groups of the sets, and last that of the further rows, where there are some."""
         return self.groups if self.further is None else (*self.groups, self.further)
 
-
-def shared(result: Result, view: Any) -> dict[str, Any]:
-    """What a view has under the same name."""
-    names = {field.name for field in fields(view)} & {field.name for field in fields(result)}
-    return {name: getattr(result, name) for name in names}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class View(Facts, abc.ABC):
-    """How a comparison is shown, whatever the number of sets."""
-
-    _groups: tuple[Group, ...]  # of the sets, and last that of further rows, where there are some
-
-    @abc.abstractmethod
-    def lines(self, width: int = 80) -> Iterator[Line]:
-        """The summary, line by line, each with the name of its style."""
+    @cached_property
+    def weights(self) -> Floats:
+        """(n, K): the probabilities of the sets for every row scored, further rows last."""
+        return np.concatenate([group.kept.weights for group in self.every_group])
 
     @property
-    def sizes(self) -> tuple[Size, ...]:
-        """How many rows each set has, and last the further rows, where there are some."""
-        return tuple(Size(group.name, group.total, group.n) for group in self._groups)
+    def ids(self) -> NDArray[Any]:
+        """(n,): identifiers of those rows: row numbers, index values or file names."""
+        return joined([group.kept.ids for group in self.every_group])
 
     @property
-    def further(self) -> Group | None:
-        """The rows that belong to no set."""
-        return self._groups[-1] if self._groups[-1].own is None else None
+    def neither(self) -> NDArray[np.bool_]:
+        """(n,): rows that are like no set, at most one in twenty of them by mistake."""
+        return np.concatenate([group.neither for group in self.every_group])
 
-    @property
-    @abc.abstractmethod
-    def fitted(self) -> Model:
-        """What was fitted to the sets: the joint frame of two, or costs to each of them."""
+    @cached_property
+    def rows(self) -> tuple[RowToCheck, ...]:
+        """The rows to check: those like no set, then those like another set than their own."""
+        usual = None
+        if self.image_shape is None:
+            usual = Usual(self.columns, [np.asarray(chunk.rows) for chunk in self.samples])
+        of_labels = self.audit_of == "z"
+        return find_rows(self.every_group, self.audit, of_labels, self.names, usual)
 
-    @property
-    @abc.abstractmethod
-    def model(self) -> Any:
-        """What scores more rows, and can be saved by :func:`cospan.save`."""
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The user's columns, and which features were made of them."""
+        return columns_of(plan_from(self.fitted.geometry.encoding), self.feature_names)
 
-    @abc.abstractmethod
-    def to_dict(self) -> dict[str, object]:
-        """Everything but the rows, as plain types: ``json.dumps`` takes it."""
-
-    @property
-    def rows_like_neither(self) -> LikeNeither:
-        """The kept rows that no set finds usual, at most one in twenty of them by mistake."""
-        kept = [group.kept for group in self._groups]
-        sets = np.repeat([group.name for group in self._groups], [len(part.ids) for part in kept])
-        usual = np.concatenate([part.typicality for part in kept])
-        strange = np.concatenate([np.asarray(part.strange) for part in kept])
-        found = np.concatenate([group.neither for group in self._groups])
-        return LikeNeither.of(sets, joined([part.ids for part in kept]), usual, strange, found)
-
-    def score_columns(self) -> dict[str, Any]:
-        """The columns of the table of scores."""
-        names = [group.name for group in self._groups if group.own is not None]
-        tables = [score_columns(names, group.name, group.kept) for group in self._groups]
-        return {key: joined([table[key] for table in tables]) for key in tables[0]}
-
-    def summary(self, width: int = 80) -> str:
-        """The comparison as text of about `width` columns, as the command line prints it."""
-        return "\n".join(text for _, text in self.lines(width)).rstrip() + "\n"
-
-    def to_json(self) -> str:
-        """:meth:`to_dict` as text; ``schema.json`` in ``cospan/comparison`` says what is in it."""
-        return json_text(self.to_dict())
+    @cached_property
+    def readings(self) -> tuple[list[Reading], ...]:
+        """The columns of each set's samples, as the user has them."""
+        rows = (np.asarray(chunk.rows, dtype=np.float64) for chunk in self.samples)
+        return tuple(read_columns(self.columns, part) for part in rows)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per scored sample, as a dataframe of the first library found.
@@ -143,16 +336,145 @@ class View(Facts, abc.ABC):
         """
         from cospan.base.tables import make_dataframe
 
-        return make_dataframe(self.score_columns(), backend)
+        tables = [score_columns(self.names, g.name, g.kept) for g in self.every_group]
+        columns = {key: joined([table[key] for table in tables]) for key in tables[0]}
+        return make_dataframe(columns, backend)
 
-    def save_html(self, path: str | Path) -> Path:
-        """Write the report as one self-contained HTML file, and return its path."""
-        from cospan.report import save_html  # the report reads comparisons, so it comes in late
+    def panel(self, *, permutations: int = 199, random_state: int = 0) -> Panel:
+        """What other measures say about the same two sets; see :func:`cospan.measure_panel`."""
+        from cospan.panel import measure_panel
 
-        # A view is a Comparison or a ManyComparison, which this module is below.
-        return save_html(self, path)  # type: ignore[arg-type]
+        one = self if len(self.names) == 2 else self.pair(*self._farthest)
+        return measure_panel(
+            *(chunk.rows for chunk in one.samples),
+            units="own" if one.fitted.geometry.units == "own" else "raw",
+            permutations=permutations,
+            random_state=random_state,
+            angle=(float(one.size), None if math.isnan(one.p) else one.p),
+            feature_names=one.feature_names,
+        )
+
+    # ---- on the way out ------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the rows' values, as plain types; ``cospan/report/schema.json`` has it."""
+        rows, p = self.rows, self.p
+        groups = [_group(group) for group in self.every_group]
+        return {
+            "schema": SCHEMA,
+            "cospan": self.version,
+            "sets": groups[: len(self.names)],
+            "scored": groups[-1] if self.further is not None else None,
+            "farthest": list(self.farthest),
+            "size": plain(self.size.to_dict()),
+            "p": None if math.isnan(p) else p,
+            "sentences": str(self).splitlines(),
+            "pairs": [self._pair_dict(pair) for pair in self.by_size],
+            "confusion": [plain(group.nearest) for group in self.groups],
+            "rows": {
+                "count": len(rows),
+                "listed": [plain(row.to_dict()) for row in rows[:LISTED_ROWS]],
+            },
+            "features": list(self.feature_names),
+            "directions": _directions(self.directions),
+            "geometry": _geometry(self.fitted),
+            "image_shape": plain(self.image_shape),
+            "schema_changes": [change.to_dict() for change in self.schema_changes],
+            "settings": plain(self.settings),
+            "warnings": [note.to_dict() for note in self.warnings],
+            "seconds": self.seconds,
+        }
+
+    def _pair_dict(self, pair: tuple[int, int]) -> dict[str, Any]:
+        apart, tested = self.pairs.between(*pair), self.differing is not None
+        found: dict[str, Any] = {
+            "sets": [self.names[k] for k in pair],
+            "size": plain(apart.auc.to_dict()),
+            "fisher_rao": plain(apart.fisher_rao),
+        }
+        if not tested and pair != self._farthest:
+            return {**found, **dict.fromkeys(("p", "differs", "changes"))}
+        changes = self.pair(*pair).changes
+        differs = pair in self.differing if self.differing is not None else changes.verdict.differs
+        p = None if math.isnan(changes.p) else changes.p
+        return {**found, "p": p, "differs": differs, "changes": plain(changes.to_dict())}
+
+    def to_json(self) -> str:
+        """:meth:`to_dict` as text."""
+        return json_text(self.to_dict())
+
+    def save(self, path: str | Path) -> Path:
+        """Write the report; the ending says how: .html, .md or .json. Returns the path."""
+        from cospan.report import write  # the report reads comparisons, so it comes in late
+
+        return write(self, path)
+
+    def __str__(self) -> str:
+        from cospan.headlines import comparison_sentences
+
+        return "\n".join(comparison_sentences(self))
 
     def _repr_html_(self) -> str:
         from cospan.report import fragment
 
-        return fragment(self)  # type: ignore[arg-type]  # as above
+        return fragment(self)
+
+    def __repr__(self) -> str:
+        z = "" if self.further is None else f", {self.further.n} scored"
+        sizes = [f"{group.name!r} ({group.total} rows)" for group in self.groups[:3]]
+        more = f" and {len(self.names) - 3} more" if len(self.names) > 3 else ""
+        return f"<Comparison of {', '.join(sizes)}{more}{z}: size {float(self.size):.3f}>"
+
+
+def _between(group: Group, own: int, pair: tuple[int, int]) -> Group:
+    """A group of K sets as one of two of them."""
+    kept, both = group.kept, list(pair)
+    theta = pair_angle(kept.weights, *pair)
+    weights = np.column_stack([np.cos(theta) ** 2, np.sin(theta) ** 2])
+    mine = None if kept.own is None else np.full(len(kept.ids), own, dtype=np.intp)
+    kept = kept._replace(
+        weights=weights, typicality=kept.typicality[:, both], own=mine, alignment=None
+    )
+    nearest = np.bincount(weights.argmax(axis=1), minlength=2)
+    return group._replace(own=own, nearest=nearest, pair_counts=group.pair_counts[both], kept=kept)
+
+
+def _group(group: Group) -> dict[str, Any]:
+    theta = np.degrees(group.kept.theta)
+    ends = np.quantile(theta, [0.05, 0.25, 0.5, 0.75, 0.95])
+    return {
+        "name": group.name,
+        "rows": group.total,
+        "rows_scored": group.n,
+        "sampled": group.sampled,
+        "like_no_set": int(group.neither.sum()),
+        "mean_weights": plain(group.kept.weights.mean(axis=0)),
+        "theta_degrees": plain(ends),
+    }
+
+
+def _directions(frame: JointFrame | ManyFrame) -> dict[str, Any]:
+    if isinstance(frame, JointFrame):
+        r, k, t = frame.blocks
+        parts = frame.parts._asdict() if frame.geometry.affine else None
+        return {
+            "rank": int(frame.rank),
+            "blocks": {"a_only": int(r), "shared": int(k), "b_only": int(t)},
+            "angles_degrees": plain(np.degrees(np.asarray(frame.angles))),
+            "parts": plain(parts),
+        }
+    isolated = {name: len(frame.isolated(k)) for k, name in enumerate(frame.names)}
+    return {
+        "rank": frame.rank,
+        "common": len(frame.common),
+        "partial": len(frame.partial),
+        "isolated": isolated,
+    }
+
+
+def _geometry(model: Model) -> dict[str, Any]:
+    g, curve = model.geometry, model.curve
+    chosen = {name: plain(float(getattr(g, name))) for name in ("shrinkage", "pooling", "dof")}
+    used = None if curve is None else curve.map.words
+    gain = plain(float(g.calibration.gain))
+    return {"span": g.span, "units": g.units, **chosen, "gain": gain, "curve": used}

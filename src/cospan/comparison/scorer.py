@@ -143,35 +143,6 @@ def _squared(alignment: Alignment) -> Floats:
     return np.stack(costs, axis=1) ** 2
 
 
-class LikeNeither(NamedTuple):
-    """Rows that no set finds usual, the least usual ones first; `sets` has the names of theirs.
-
-    >>> from cospan import compare
-    >>> A, B = np.random.default_rng(0).normal(size=(2, 200, 3))
-    >>> B[7] = 50.0
-    >>> found = compare(A, B, n_permutations=99).rows_like_neither
-    >>> found.sets.tolist(), found.ids.tolist()
-    (['B'], [7])
-    """
-
-    sets: NDArray[Any]
-    ids: NDArray[Any]
-    typicality: Floats  # (n, K)
-
-    @classmethod
-    def of(
-        cls,
-        sets: NDArray[Any],
-        ids: NDArray[Any],
-        typicality: Floats,
-        strange: Floats,
-        found: NDArray[np.bool_],
-    ) -> LikeNeither:
-        place = np.flatnonzero(found)
-        place = place[np.argsort(strange[place], kind="stable")]
-        return cls(sets[place], ids[place], typicality[place])
-
-
 def like_neither(strange: Floats | None) -> NDArray[np.bool_]:
     """Which rows no set finds usual, by the rule of :attr:`cospan.Alignment.neither`.
 

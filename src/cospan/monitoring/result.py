@@ -448,9 +448,9 @@ class Monitoring:
 
     def save_html(self, path: str | os.PathLike[str]) -> Path:
         """Write one page: the line over time, the alarms, columns by windows, every window."""
-        from cospan.report.monitoring import save_monitoring_page
+        from cospan.report import write
 
-        return save_monitoring_page(path, self)
+        return write(self, path, "html")
 
     def __repr__(self) -> str:
         return (

@@ -72,10 +72,9 @@ def groups_of(
     a: Any, b: Any = None, z: Any = None, names: tuple[str, ...] | None = None
 ) -> list[Drawn]:
     """The groups to draw: those of a comparison, or alignments, scored groups or angles given."""
-    if hasattr(a, "group_a"):
-        scored = "" if a.group_z is None else a.group_z.name
-        names = names or (a.name_a, a.name_b, scored)
-        a, b, z = a.group_a, a.group_b, a.group_z
+    if hasattr(a, "every_group"):
+        names = names or tuple(group.name for group in a.every_group)
+        a, b, z = (*(group.angles for group in a.every_group), None)[:3]
     found = [item for item in (a, b, z) if item is not None]
     names = names or ("A", "B", "scored samples")
     if len(names) < len(found):

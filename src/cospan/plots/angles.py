@@ -31,9 +31,9 @@ def plot_angles(
 
     Parameters
     ----------
-    a : Comparison, Alignment, ScoredGroup or array
+    a : Comparison, Alignment or array
         A comparison brings all its groups; otherwise the angles of A (arrays in radians).
-    b, z : Alignment, ScoredGroup or array, optional
+    b, z : Alignment or array, optional
         The angles of B and of further samples.
     bins : int
         Equal bins over [0°, 90°]; the paper has 30.
@@ -91,7 +91,7 @@ def plot_posterior(
 
     Parameters
     ----------
-    a, b : Comparison, Alignment, ScoredGroup or array
+    a, b : Comparison, Alignment or array
         As for :func:`plot_angles`.
     bins : int
         Equal bins over [0°, 90°].
@@ -150,7 +150,7 @@ def plot_costs(
 
     Parameters
     ----------
-    a, b, z : Comparison, Alignment or ScoredGroup
+    a, b, z : Comparison, Alignment
         As for :func:`plot_angles`, but with costs.
     names : tuple of str, optional
         What to call the groups.

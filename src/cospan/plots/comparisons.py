@@ -130,7 +130,7 @@ def plot_pair_matrix(
     return ax
 
 
-def plot_ternary(comparison: Any, *, ax: Axes | None = None) -> Axes:
+def plot_ternary(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
     """Rows of three sets in a triangle: a corner for each set, the middle for all alike.
 
     Parameters
@@ -141,8 +141,8 @@ def plot_ternary(comparison: Any, *, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from cospan import compare_many, plots
-    >>> ax = plots.plot_ternary(compare_many(load_iris(as_frame=True).frame, label="target"))
+    >>> from cospan import compare, plots
+    >>> ax = plots.plot_ternary(compare(load_iris(as_frame=True).frame, label="target"))
     >>> [text.get_text() for text in ax.texts]
     ['0', '1', '2']
     """
@@ -157,14 +157,15 @@ def plot_ternary(comparison: Any, *, ax: Axes | None = None) -> Axes:
     ax.plot(*np.vstack([corners, corners[:1]]).T, color=DARK, linewidth=1)
     for side in sides:  # where the nearest set changes
         ax.plot(*np.vstack([middle, side]).T, color=GREY, linewidth=1, linestyle="--")
-    names = [*comparison.names, comparison.name_z or ""]
-    for group, (colour, marker) in enumerate(_LOOKS):
-        points = comparison.weights[comparison.group == group] @ corners
+    for group, (colour, marker) in zip(comparison.every_group, _LOOKS, strict=False):
+        points = group.kept.weights @ corners
         if len(points):
             x, y = points.T
-            name = label(names[group], 24)
+            name = label(group.name, 24)
             ax.scatter(x, y, s=14, c=colour, marker=marker, alpha=0.6, linewidths=0.8, label=name)
-    for (x, y), name, place in zip(corners, names, ("top", "top", "bottom"), strict=False):
+    for (x, y), name, place in zip(
+        corners, comparison.names, ("top", "top", "bottom"), strict=False
+    ):
         ax.text(
             x, y + (0.03 if place == "bottom" else -0.03), label(name, 24), ha="center", va=place
         )

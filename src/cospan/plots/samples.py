@@ -57,7 +57,7 @@ def plot_samples(
     """
     image_shape = image_shape or getattr(samples, "image_shape", None)
     colours = ("#555555", "#555555")
-    if hasattr(samples, "group_a"):
+    if hasattr(samples, "every_group"):
         feature_names = feature_names or samples.feature_names
         strips = _telling_samples(samples, n, pixels=image_shape is not None)
         colours = (BLUE, ORANGE)
@@ -69,12 +69,16 @@ def plot_samples(
     return draw_strips(ax, strips, image_shape, feature_names, cmap, colours=colours, limits=limits)
 
 
+def _angles(comparison: Any) -> list[Any]:
+    return [group.angles for group in comparison.every_group]
+
+
 def _telling_samples(comparison: Any, n: int, pixels: bool) -> list[tuple[str, list[Panel]]]:
     """The kept rows of all groups with the smallest angles, nearest 45°, and the largest."""
     theta: list[NDArray[Any]] = []
     values: list[NDArray[Any]] = []
     keys: list[str] = []
-    for key, group in zip("ABZ", comparison.groups, strict=False):
+    for key, group in zip("ABZ", _angles(comparison), strict=False):
         shown = group.rows if pixels else group.attribution
         if shown is None or len(shown) == 0:
             continue

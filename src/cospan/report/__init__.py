@@ -1,30 +1,20 @@
-"""Comparison → report: one self-contained HTML file, Markdown, or JSON.
+"""Results → reports: one document of blocks, shown as a page, as Markdown, on a terminal, as JSON.
 
-:func:`write` does all of it, for two sets and for more. The page and Markdown are written from one
-frozen :class:`~cospan.report.content.ReportContent`, which :func:`to_json` has as it is; a file
-that ends in ``.json`` has the numbers of the comparison itself, as ``comparison/schema.json`` says.
-``README.md`` in this folder says how the page works.
+:func:`document_of` makes the document of a result (`pair`, `sets`, `monitoring`; drawings in
+`charts` and `pictures`), and four renderers that compute nothing show it: `html`, `markdown`,
+`terminal`, and JSON (``schema.json`` in this folder says what is in it). :func:`write` does all
+of it.
 """
 
-from cospan.report.content import ReportContent, content_of
-from cospan.report.writing import (
-    format_of,
-    fragment,
-    save_html,
-    to_html,
-    to_json,
-    to_markdown,
-    write,
-)
+from .document import Document
+from .writing import document_of, format_of, fragment, render, terminal_lines, write
 
 __all__ = [
-    "ReportContent",
-    "content_of",
+    "Document",
+    "document_of",
     "format_of",
     "fragment",
-    "save_html",
-    "to_html",
-    "to_json",
-    "to_markdown",
+    "render",
+    "terminal_lines",
     "write",
 ]

@@ -2,90 +2,104 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterator, Sequence
+from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from cospan.base.files import write_text
 from cospan.base.tables import json_text
-from cospan.comparison.plain import json_of
 from cospan.errors import InputError
+from cospan.monitoring import Monitoring
 
-from .content import content_of
+from .document import Document
 
 if TYPE_CHECKING:
-    from cospan.comparison import Comparison, ManyComparison
-    from cospan.measures import Panel
+    from cospan.comparison import Comparison
 
-    AnyComparison: TypeAlias = Comparison | ManyComparison
-
-
-def to_html(comparison: AnyComparison, **origin: Any) -> str:
-    """The report as one HTML page that needs no other file and no network."""
-    from .html import page
-
-    return page(content_of(comparison, **origin))
-
-
-def to_markdown(comparison: AnyComparison, **origin: Any) -> str:
-    """The report as Markdown."""
-    from .markdown import markdown_of
-
-    return markdown_of(content_of(comparison, **origin))
-
-
-def to_json(comparison: AnyComparison, **origin: Any) -> str:
-    """What the page shows, as JSON: what its button "All of it (JSON)" saves.
-
-    It follows the page and may change with any version. Programs read ``comparison.to_json()``,
-    which has every number, a schema, and versions that are counted.
-    """
-    return json_text(content_of(comparison, **origin).to_dict())
-
-
-def fragment(comparison: AnyComparison) -> str:
-    """A short static summary as HTML without scripts, for notebooks."""
-    from .html import notebook_fragment
-
-    return notebook_fragment(content_of(comparison))
-
-
-def _numbers(comparison: AnyComparison, panel: Panel | None = None, **_: Any) -> str:
-    """Every number of the comparison, as ``cospan compare --json`` prints it.
-
-    What else a page shows (the command, the files) is not of the comparison.
-    """
-    return json_of(comparison, panel) + "\n"
-
-
-_WRITERS = {"html": to_html, "md": to_markdown, "json": _numbers}
+FORMATS = ("html", "md", "json")
 _ENDINGS = dict.fromkeys(("", ".html", ".htm"), "html") | {
     ".md": "md", ".markdown": "md", ".json": "json",
 }  # fmt: skip
 
 
+def document_of(
+    found: Comparison | Monitoring, *, command: str | None = None, files: Sequence[str] = ()
+) -> Document:
+    """What a report on a result says.
+
+    `command` is the command line that made it, `files` are paths of what it was made from.
+    """
+    if isinstance(found, Monitoring):
+        from .monitoring import monitoring_document
+
+        return monitoring_document(found, command, files)
+    from .sets import sets_document
+
+    return sets_document(found, command, files)
+
+
+def render(document: Document, format: str) -> str:
+    """A document in one of the formats."""
+    if format == "json":
+        return json_text(document.data) + "\n"
+    if format == "md":
+        from .markdown import to_markdown
+
+        return to_markdown(document)
+    from .html import page
+
+    return page(document)
+
+
+def schema() -> dict[str, Any]:
+    """What is in the JSON of a comparison, as a JSON schema."""
+    text = resources.files(__package__).joinpath("schema.json").read_text("utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def fragment(found: Comparison | Monitoring) -> str:
+    """The card as static HTML without scripts, for notebooks."""
+    from .html import notebook
+
+    return notebook(document_of(found))
+
+
+def terminal_lines(
+    found: Comparison | Monitoring, width: int = 80, full: bool = False
+) -> Iterator[tuple[str, str]]:
+    """The report for a terminal, line by line, each with the name of its style."""
+    from .terminal import lines
+
+    return lines(document_of(found), width, full)
+
+
 def write(
-    comparison: AnyComparison,
+    found: Comparison | Monitoring,
     path: str | os.PathLike[str],
     format: str | None = None,
-    **origin: Any,
+    *,
+    command: str | None = None,
+    files: Sequence[str] = (),
 ) -> Path:
-    """Write the report of a comparison, whole or not at all, and return its path.
+    """Write the report of a result, whole or not at all, and return its path.
 
     Parameters
     ----------
-    comparison : Comparison or ManyComparison
-        What :func:`cospan.compare` or :func:`cospan.compare_many` returned.
+    found : Comparison or Monitoring
+        What :func:`cospan.compare` or :func:`cospan.monitor` returned.
     path : str or path-like
         Where to write.
     format : {"html", "md", "json"}, optional
         By default what the path ends in, and HTML where it has no ending.
-    **origin
-        What else the report shows: ``command``, the command line that made the comparison;
-        ``files``, paths of what it was made from, by their hashes; ``panel``, other measures
-        (``found.panel()``); ``study``, how settings matter (:func:`cospan.sensitivity`).
+    command, files
+        The command line that made it, and paths of what it was made from.
     """
-    return write_text(path, _WRITERS[format_of(path, format)](comparison, **origin))
+    chosen = format_of(path, format)
+    return write_text(path, render(document_of(found, command=command, files=files), chosen))
 
 
 def format_of(path: str | os.PathLike[str], format: str | None = None) -> str:
@@ -103,13 +117,8 @@ def format_of(path: str | os.PathLike[str], format: str | None = None) -> str:
             "or .json, or give a format."
         )
     chosen = format or _ENDINGS[ending]
-    if chosen not in _WRITERS:
+    if chosen not in FORMATS:
         raise InputError(
-            f"the report format {chosen!r} is unknown; choose one of {', '.join(_WRITERS)}."
+            f"the report format {chosen!r} is unknown; choose one of {', '.join(FORMATS)}."
         )
     return chosen
-
-
-def save_html(comparison: AnyComparison, path: str | os.PathLike[str]) -> Path:
-    """Write the report as one HTML file; what ``Comparison.save_html`` calls."""
-    return write(comparison, path, format="html")

@@ -68,7 +68,7 @@ def grey_png(picture: NDArray[Any], low: float, high: float) -> str:
     """A picture (height, width) or (height, width, 3), black at `low` and white at `high`."""
     span = high - low if high > low else 1.0
     scaled = np.clip((np.asarray(picture, dtype=np.float64) - low) / span, 0, 1)
-    return png(np.rint(255 * scaled).astype(np.uint8))
+    return encoded(np.rint(255 * scaled).astype(np.uint8))
 
 
 def limits_of(rows: Sequence[NDArray[Any]]) -> tuple[float, float]:
@@ -84,6 +84,11 @@ def grey_row(row: Any, shape: PictureShape, limits: tuple[float, float]) -> str:
     return grey_png(shape.shrink(np.asarray(row)[None], keep_colour=True)[0], *limits)
 
 
+def signed_row(row: Any, shape: PictureShape) -> str:
+    """A row of differences as a picture of that shape."""
+    return signed_png(shape.shrink(np.asarray(row)[None])[0])
+
+
 def signed_png(picture: NDArray[Any], largest: float | None = None) -> str:
     """A picture whose negative pixels are A's colour and positive ones B's."""
     values = np.asarray(picture, dtype=np.float64)
@@ -92,13 +97,13 @@ def signed_png(picture: NDArray[Any], largest: float | None = None) -> str:
     ends = np.where(part < 0, np.array(_BLUE), np.array(_ORANGE))
     # A whole number of levels compresses well, and no eye tells more of them apart.
     strength = np.round(16 * np.abs(part)) / 16
-    return png(np.rint(_MIDDLE + strength * (ends - _MIDDLE)).astype(np.uint8))
+    return encoded(np.rint(_MIDDLE + strength * (ends - _MIDDLE)).astype(np.uint8))
 
 
-def png(pixels: NDArray[np.uint8]) -> str:
+def encoded(pixels: NDArray[np.uint8]) -> str:
     """Bytes (height, width) or (height, width, 3) as a PNG in base64.
 
-    >>> png(np.zeros((1, 1), dtype=np.uint8))[:12]
+    >>> encoded(np.zeros((1, 1), dtype=np.uint8))[:12]
     'iVBORw0KGgoA'
     """
     height, width = pixels.shape[:2]

@@ -1,0 +1,127 @@
+"""What a whole comparison says first: its headline, a second sentence, its size in words.
+
+Sentences on single findings are those of :mod:`cospan.wording`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from cospan.base.text import listed, plural, quoted
+from cospan.evidence import Size, Verdict, size_word
+from cospan.wording import MADE_OF, SCHEMA, of_hundred, sentence, set_names, verdict_sentences
+
+if TYPE_CHECKING:
+    from cospan.comparison import Comparison
+
+_AMOUNTS = {"small": "a small", "medium": "a medium", "large": "a large"}
+
+
+def comparison_sentences(found: Comparison) -> tuple[str, ...]:
+    """What a comparison found, most important first; of many sets how many pairs differ."""
+    if len(found.names) == 2:
+        return verdict_sentences(found.verdict)
+    farthest, closest = found.by_size[0], found.by_size[-1]
+    lines = [headline(found)]
+    for word, pair in (("most", farthest), ("least", closest)):
+        a, b = set_names([found.names[k] for k in pair])
+        times = of_hundred(found.pairs.between(*pair).auc)
+        lines.append(f"{a} and {b} differ {word}: told apart {times} times in 100 (guessing: 50).")
+    first = [sentence(one, found.verdict.sets, found.verdict.kinds.get(one.column, "number"))
+             for one in found.findings if one.kind not in SCHEMA]  # fmt: skip
+    a, b = set_names(found.farthest)
+    lines += [f"From {a} to {b}: {text}" for text in first[:3]]
+    return (*(str(change) for change in found.schema_changes), *lines)
+
+
+def headline(found: Comparison) -> str:
+    """Who differs, and by how much, in one short sentence."""
+    if len(found.names) > 2:
+        return _sets_headline(found)
+    a, b = set_names(found.names)
+    verdict = found.verdict
+    if math.isnan(verdict.pvalue):
+        return f"There are too few rows to test whether {a} and {b} differ."
+    if not verdict.differs:
+        return f"{a} and {b} show no difference."
+    if verdict.size not in _AMOUNTS:
+        return f"{a} and {b} differ, by little."
+    return f"{a} and {b} differ by {_AMOUNTS[verdict.size]} amount."
+
+
+def _sets_headline(found: Comparison) -> str:
+    pairs, differing = found.by_size, found.differing
+    sizes = [found.pairs.between(*pair).auc for pair in pairs]
+    if differing is None:
+        low, high = (of_hundred(size) for size in (sizes[-1], sizes[0]))
+        return f"The {len(pairs):,} pairs are told apart {low} to {high} times in 100."
+    large = sum(
+        size_word(size) == "large"
+        for size, pair in zip(sizes, pairs, strict=True)
+        if pair in differing
+    )
+    if not differing:
+        return f"None of the {len(pairs):,} pairs shows a difference."
+    every = len(differing) == len(pairs)
+    who = f"All {len(pairs):,} pairs differ" if every else (
+        f"{len(differing):,} of {len(pairs):,} pairs differ{'s' if len(differing) == 1 else ''}"
+    )  # fmt: skip
+    if large == len(differing):
+        return f"{who}{', all' if large > 1 else ''} by a large amount."
+    return f"{who}; {large:,} by a large amount." if large else f"{who}."
+
+
+def columns_lead(found: Comparison) -> str:
+    """The second sentence of a verdict: what changed most, or what would have been seen."""
+    features = found.features
+    if not found.verdict.differs:
+        return "Nothing tells their rows apart better than guessing."
+    if found.image_shape is not None or features.nameless:
+        return made_of_sentence(found.verdict)
+    names = [one.name for one in features.changed]
+    if not names:
+        return "No single column stands out."
+    n = len(features)
+    if len(names) <= 3:
+        return f"{listed(names)} changed, of {plural(n, 'column')}."
+    first = f"{quoted(names[0])}, {quoted(names[1])} and {quoted(names[2])}"
+    return f"{len(names):,} of {plural(n, 'column')} changed: {first} most."
+
+
+def made_of_sentence(verdict: Verdict) -> str:
+    """Which part of the difference is largest."""
+    if not verdict.mostly:
+        return "What the difference is made of cannot be said."
+    return MADE_OF[verdict.mostly].format(share=f"{verdict.shares[verdict.mostly]:.0%}")
+
+
+def interval_words(size: Size) -> str:
+    """Below the size: what guessing would give, and the interval.
+
+    >>> interval_words(Size(0.883, 0.879, 0.887))
+    'Guessing: 50. 95% interval: 87.9 to 88.7.'
+    """
+    if math.isnan(size.low):
+        return "Guessing: 50."
+    close = size.high - size.low < 0.015
+    low, high = (f"{100 * end:.1f}" if close else of_hundred(end) for end in (size.low, size.high))
+    return f"Guessing: 50. 95% interval: {low} to {high}."
+
+
+def sets_lead(found: Comparison) -> str:
+    """The second sentence on more than two sets: the columns that differ in most pairs."""
+    if len(found.names) == 2:
+        return columns_lead(found)
+    a, b = set_names(found.farthest)
+    if found.differing is None or found.image_shape is not None or found.features.nameless:
+        return f"{a} and {b} differ most."
+    times: dict[str, int] = {}
+    for i, j in found.differing:
+        for one in found.pair(i, j).features.changed:
+            times[one.name] = times.get(one.name, 0) + 1
+    if not times:
+        return f"{a} and {b} are farthest apart."
+    first = sorted(times, key=lambda name: -times[name])
+    where = "every pair" if times[first[0]] == len(found.by_size) else "most pairs"
+    return f"{a} and {b} differ most. {quoted(first[0])} differs in {where}."
