@@ -592,7 +592,7 @@ def test_iris_in_three_sets_keeps_its_order():
     np.testing.assert_array_equal(one.model.predict_proba(X), other.model.predict_proba(X))
 
 
-def test_compare_many_chooses_a_curve_and_says_so():
+def test_many_sets_choose_a_curve_and_say_so():
     X, y = three_rings(150, 0)
     sets = {f"ring {k}": X[y == k] for k in range(3)}
     found = cospan.compare(sets, n_permutations=19, curve="auto")

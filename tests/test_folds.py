@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from cospan import JointFrame, compare, compare_many
+from cospan import JointFrame, compare
 from cospan.comparison import reading
 from cospan.data import open_source
 from cospan.errors import InputError
@@ -135,11 +135,11 @@ def test_workers_deal_as_here():
 def test_more_sets_and_classes_of_one_table_have_the_same_folds():
     A, B = pair()
     two = compare(A, B, **QUICK)
-    many = compare_many({"A": A, "B": B})
+    many = compare({"A": A, "B": B})
     table = pd.DataFrame(np.concatenate([A, B])).assign(y=["A"] * len(A) + ["B"] * len(B))
-    assert float(many.separation("A", "B").auc) == pytest.approx(float(two.size), abs=1e-9)
-    classes = compare_many(table, label="y", units="common")
-    sets = compare_many({"A": A, "B": B}, units="common")
+    assert float(many.pair("A", "B").size) == pytest.approx(float(two.size), abs=1e-9)
+    classes = compare(table, label="y", units="common")
+    sets = compare({"A": A, "B": B}, units="common")
     assert_allclose(classes.weights, sets.weights, atol=1e-9)
 
 
@@ -205,7 +205,7 @@ def test_groups_stay_together_and_their_sets_are_not_told_apart():
     assert compare(*rows, **QUICK).size.low > 0.6  # rows of one patient know each other
     arrays = compare(*rows, groups=[A.who.to_numpy(), B.who.to_numpy()], **QUICK)
     assert float(arrays.size) == float(found.size)
-    many = compare_many({"A": A, "B": B, "C": patients(3)}, groups="who")
+    many = compare({"A": A, "B": B, "C": patients(3)}, groups="who")
     assert many.separation("A", "B").auc.low < 0.5
     both = pd.concat([A.assign(y="A"), B.assign(y="B")])
     assert float(compare(both, label="y", groups="who", **QUICK).size) == float(found.size)

@@ -45,7 +45,7 @@ from cospan.model import JointFrame, ManyFrame, below_rate, set_number
 
 if TYPE_CHECKING:
     from cospan.estimator import AlignmentAngleClassifier
-    from cospan.panel import Panel
+    from cospan.measures import Panel
 
 SCHEMA = 2  # of the JSON; raised whenever something that was there is gone or means something else
 LISTED_ROWS = 100  # rows to check that the JSON has
@@ -342,7 +342,7 @@ class Comparison:
 
     def panel(self, *, permutations: int = 199, random_state: int = 0) -> Panel:
         """What other measures say about the same two sets; see :func:`cospan.measure_panel`."""
-        from cospan.panel import measure_panel
+        from cospan.measures import measure_panel
 
         one = self if len(self.names) == 2 else self.pair(*self._farthest)
         return measure_panel(

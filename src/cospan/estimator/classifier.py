@@ -325,7 +325,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
     def transform(self, X: object) -> Floats:
         """Two classes: θ, both costs, the shared share, (n, 4). More: probabilities, (n, K).
 
-        Probabilities also of two classes without a joint frame, as ``compare_many`` fits them.
+        Probabilities also of two classes without a joint frame, as `compare` fits more than two.
         """
         fitted, rows = self._for_scoring(X)
         if isinstance(fitted.model, SetCosts):
