@@ -21,6 +21,7 @@ from .columns import (
     having,
     plan_from,
     present,
+    read_columns,
 )
 from .engine import FEWEST_LABELLINGS, FEWEST_ROWS, Found, Smallest, find
 from .findings import Finding
@@ -28,7 +29,7 @@ from .functions import Reading, RowFunctions, legendre
 from .parts import FeatureParts, feature_parts
 from .quality import Quality, QualityNote
 from .relations import PairChange, PairTable
-from .repeats import row_keys
+from .repeats import repeated_rows
 from .shift import Separation, ShiftTest, separation, shift_test
 from .size import Fold, Size, size_of
 from .test import SQUARE
@@ -68,7 +69,8 @@ __all__ = [
     "legendre",
     "plan_from",
     "present",
-    "row_keys",
+    "read_columns",
+    "repeated_rows",
     "separation",
     "shift_test",
     "size_of",

@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base.checks import as_count
+from cospan.base.keys import row_keys
 from cospan.base.notes import Note, warn
 from cospan.base.types import Floats, Index
 from cospan.data import EncodingPlan, Source, Table, encode, notes_of, open_source
 from cospan.errors import InputError
-from cospan.evidence import Finding, Held, Reading, row_keys
+from cospan.evidence import Finding, Held, Reading
 
 from .alarm import Alarm
 from .functions import (
