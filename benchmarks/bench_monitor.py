@@ -62,8 +62,8 @@ def stream(rng, days, rows, columns, kind, start="2020-01-06"):
     x[:, 1] = 0.7 * x[:, 0] + 0.7 * x[:, 1]
     table = pd.DataFrame(x, columns=[f"x{j}" for j in range(columns)])
     table["x2"] = np.exp(table["x2"])
-    table.loc[special.ndtr(x[:, 3]) < 0.1, "x3"] = np.nan
-    table["x4"] = np.digitize(x[:, 4], [-0.5, 0.8]).astype(str)
+    table.loc[rng.random(len(table)) < 0.1, "x3"] = np.nan
+    table["x4"] = np.digitize(x[:, 4], [-0.5, 1.645]).astype(str)
     table["x5"] = x[:, 5] > 0.5
     day = pd.Timestamp(start) + pd.to_timedelta(np.repeat(np.arange(days), rows), "D")
     return table.assign(time=day)
@@ -158,10 +158,10 @@ def faults():
         t["x6"] *= 1.6
 
     def missing(t, rng):
-        t.loc[rng.random(len(t)) < 0.15, "x3"] = np.nan
+        t.loc[rng.random(len(t)) < 0.167, "x3"] = np.nan  # from 10 % to 25 %
 
     def level(t, rng):
-        t.loc[rng.random(len(t)) < 0.21, "x4"] = "2"  # from 21 % to 36 %
+        t.loc[rng.random(len(t)) < 0.16, "x4"] = "2"  # from 5 % to 20 %
 
     def frozen(t, rng):
         t["x7"] = t["x7"].iloc[0]

@@ -98,7 +98,7 @@ def test_large_windows_are_thinned_out_at_random(monkeypatch):
     assert (first.count, first.kept) == (10_000, cutting.WINDOW_ROWS)
     kept = first.joined().rows[:, 0]
     assert np.all(np.diff(kept) > 0)
-    assert abs(kept.mean() - 5_000) < 300
+    assert abs(kept.mean() - 5_000) < 400
     monkeypatch.setattr(cutting, "ALL_BYTES", 8 * 1_000)
     found = read_windows(opened(rows, None), None, as_every(2_000)).finish()
     assert sum(part.kept for _, part in found) <= 1_000
@@ -169,7 +169,7 @@ def test_too_few_windows_cannot_judge_but_are_compared(usual, later):
 def test_quiet_days_raise_no_alarm(profile):
     found = monitor(profile, table(5, 60, start="2020-03-01"))
     assert not found.episodes
-    assert found.sentences[0] == "No alarm in 60 windows."
+    assert found.sentences[0] == "None of 60 windows raised an alarm."
 
 
 def faults():
@@ -435,7 +435,7 @@ def test_other_mistakes_get_one_sentence(profile, usual, later, tmp_path):
         monitor(usual, later, every="day")
     with pytest.raises(InputError, match="time= needs every="):
         Profile.of(usual, time="time")
-    with pytest.raises(InputError, match="is an array, and the reference is a table"):
+    with pytest.raises(InputError, match="is not a table, so it has no column 'time'"):
         monitor(profile, np.zeros((20, 2)))
     with pytest.raises(InputError, match="has 3 features and the reference 2"):
         monitor(np.random.default_rng(0).normal(size=(99, 2)), np.zeros((20, 3)), every=10)

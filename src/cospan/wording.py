@@ -276,15 +276,11 @@ def _schema(one: Finding, sets: Pair, kind: str) -> str:
     return one.detail
 
 
-def _no_data(one: Finding, sets: Pair, kind: str) -> str:
-    return f"there is no data in {sets[1]}, where data was due"
-
-
-def _far(one: Finding, sets: Pair, kind: str) -> str:
-    return f"{plural(one.rows, 'row')} of {sets[1]} are far outside all other times"
-
-
-def _repeated_window(one: Finding, sets: Pair, kind: str) -> str:
+def _of_window(one: Finding, sets: Pair, kind: str) -> str:
+    if one.kind == "no data":
+        return f"there is no data in {sets[1]}, where data was due"
+    if one.kind == "far":
+        return f"{plural(one.rows, 'row')} of {sets[1]} are far outside all other times"
     return f"{sets[1]} has the same rows as {one.detail}"
 
 
@@ -307,9 +303,7 @@ _WRITERS = {
     "copy": _copy,
     "swap": _swap,
     "repeated rows": _repeated,
-    "no data": _no_data,
-    "far": _far,
-    "repeated window": _repeated_window,
+    **dict.fromkeys(("no data", "far", "repeated window"), _of_window),
 }
 
 
@@ -472,31 +466,20 @@ def note_sentence(note: QualityNote, sets: Sequence[str]) -> str:
 
 # ---- over time ---------------------------------------------------------------------------------
 
-#: Episodes that have a sentence, and columns that one names.
-MOST_EPISODES, MOST_COLUMNS = 5, 3
-
 
 def monitoring_sentences(found: Monitoring) -> tuple[str, ...]:
-    """What a monitoring found: alarms, episodes, windows without data, what can be seen at all."""
-    windows = [one for one in found.windows if one.status == "judged"]
-    alarms = sum(one.alarm for one in windows)
-    lines = [f"No alarm in {plural(len(windows), 'window')}."]
-    if alarms:
-        how_many = "All" if alarms == len(windows) > 1 else f"{alarms:,} of"
-        lines = [f"{how_many} {plural(len(windows), 'window')} raised an alarm."]
+    """What a monitoring found: alarms, episodes, windows that were not judged, odd ones."""
+    judged = sum(one.status == "judged" for one in found.windows)
+    lines = [f"{len(found.alarms) or 'None'} of {plural(judged, 'window')} raised an alarm."]
     if not found.can_judge:
-        lines = [
-            f"Cannot judge yet: the reference has {plural(len(found.reference.codes), 'window')}, "
-            "and 14 are needed (60 are better)."
-        ]
-    lines += [episode_sentence(one) for one in found.episodes[-MOST_EPISODES:]]
-    more = len(found.episodes) - MOST_EPISODES
-    lines += [f"{plural(more, 'earlier episode')} not shown."] if more > 0 else []
+        have = plural(len(found.reference.codes), "window")
+        lines = [f"Cannot judge yet: the reference has {have}, and 14 are needed (60 are better)."]
+    lines += map(episode_sentence, found.episodes[-MOST_FINDINGS:])
     for status, text in (("few rows", "had too few rows"), ("no data", "had no data")):
         n = sum(one.status == status for one in found.windows)
         lines += [f"{plural(n, 'window')} {text}."] if n else []
     odd = [one for one in found.windows if one.findings and not one.alarm and one.rows]
-    lines += [line for one in odd[-MOST_EPISODES:] for line in window_sentences(one, found)[:1]]
+    lines += [line for one in odd[-MOST_FINDINGS:] for line in window_sentences(one, found)[:1]]
     return tuple(dict.fromkeys(lines))
 
 
@@ -504,20 +487,18 @@ def promise_sentence(found: Monitoring) -> str:
     """What false alarms are stated, and the smallest lasting change that is seen."""
     if not found.can_judge:
         return "Every window is compared with the reference; none raises an alarm yet."
-    per = "a year" if found.every.timed else "in 365 windows"
-    seen = found.smallest_seen
+    per, seen = "a year" if found.every.timed else "in 365 windows", found.smallest_seen
     return (
-        f"{number(found.rate)} false alarm{'s' if found.rate != 1 else ''} {per} stated, for "
-        f"windows that vary as the reference's {len(found.reference.codes)} did. A lasting change "
-        f"is seen within 7 windows from {seen[7]:.1f} deviations of a window on, within 30 from "
-        f"{seen[30]:.1f}."
+        f"False alarms stated: {number(found.rate)} {per}, if windows vary as the reference's "
+        f"{len(found.reference.codes)} did. A lasting change is seen within 7 windows from "
+        f"{seen[7]:.1f} deviations of a window on, within 30 from {seen[30]:.1f}."
     )
 
 
 def episode_sentence(one: Episode) -> str:
     """Since when, until when, and in which columns."""
     when = f"Since {one.start}" if one.end is None else f"From {one.start} to {one.end}"
-    return f"{when}: {listed(one.columns, MOST_COLUMNS)} (alarm in {one.alarm})."
+    return f"{when}: {listed(one.columns, 3)} (alarm in {one.alarm})."
 
 
 def window_sentences(one: Window, found: Monitoring) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from .columns import (
 )
 from .engine import FEWEST_LABELLINGS, FEWEST_ROWS, Found, Smallest, find
 from .findings import Finding
-from .functions import Reading, RowFunctions, legendre, midranks
+from .functions import Reading, RowFunctions, legendre
 from .parts import FeatureParts, feature_parts
 from .quality import Quality, QualityNote
 from .relations import PairChange, PairTable
@@ -67,7 +67,6 @@ __all__ = [
     "find_changes",
     "having",
     "legendre",
-    "midranks",
     "plan_from",
     "present",
     "read_columns",

@@ -34,6 +34,8 @@ RESEMBLING = 6.0
 SIMULATED, AR = 20_000, 0.5
 #: The share of the largest sums that an exponential is fitted to, and the most windows simulated.
 TAIL, MOST_SIMULATED = 0.01, 400
+#: Standard errors by which skewness and kurtosis must exceed those of normal values.
+ALLOWANCE = 1.0
 #: A rolling reference is learned again after so many windows, and ends so many before.
 ROLLING_STEP, ROLLING_GAP = 7, 7
 #: Kinds of functions that say something of two columns, or of one given the others.
@@ -66,18 +68,21 @@ def long_run(D: Floats) -> Floats:
     return np.where(total > 1e-9, 1 + 2 * r / (1 - phi), 1.0)
 
 
-def tails(Z: Floats, k: float) -> Floats:
+def tails(Z: Floats, g: Floats, k: float) -> Floats:
     """How much higher sums of skewed or long-tailed windows climb than those of normal ones.
 
     The chance of a sum above h is about exp(-θh), E exp(θ(z - k)) = 1: θ = 2k for normal z, and
-    less where they are skewed to the side of the sum or have long tails, by their cumulants. Many
-    rows leave of a window what days differ by, and the spread of a column follows its mean squared.
+    less where they are skewed to the side of the sum or have long tails, by the cumulants of g
+    windows that are alike. Many rows leave of a window what days differ by, and the spread of a
+    column follows its mean squared.
     """
     sd = Z.std(axis=0)
     U = (Z - Z.mean(axis=0)) / np.where(sd > 1e-9, sd, 1.0)
     skew, excess = (U**3).mean(axis=0), (U**4).mean(axis=0) - 3
-    skew = np.maximum(0.0, np.concatenate([skew, -skew]))
-    excess = np.maximum(0.0, np.concatenate([excess, excess]))
+    skew = np.concatenate([skew, -skew]) - ALLOWANCE * np.sqrt(6 / len(Z))
+    excess = np.concatenate([excess, excess]) - ALLOWANCE * np.sqrt(24 / len(Z))
+    g = np.concatenate([g, g])
+    skew, excess = np.maximum(0.0, skew) * np.sqrt(g), np.maximum(0.0, excess) * g
     low, high = np.zeros(len(skew)), np.full(len(skew), 2 * k)
     for _ in range(30):
         theta = (low + high) / 2
@@ -147,7 +152,8 @@ class Alarm:
         tau2 = np.maximum(0.0, between - noise.sum(axis=0) / count)
         g = long_run(D / np.sqrt(tau2 + np.where(use, noise, 1.0)))
         h = threshold(W, m, rate, per_year) * (1 + RESEMBLING * g / W)
-        h = np.concatenate([h, h]) * tails(D / np.sqrt(tau2 + np.where(use, noise, 1.0)), slack(W))
+        Z = D / np.sqrt(tau2 + np.where(use, noise, 1.0))
+        h = np.concatenate([h, h]) * tails(Z, g, slack(W))
         return cls(W, mean, pattern, tau2, g, slack(W), h, use.sum(axis=0) >= W / 2)
 
     def z(self, X: Floats, N: Floats, phase: Index) -> Floats:

@@ -169,7 +169,7 @@ def _merged(there: Monitoring, found: Monitoring) -> Monitoring:
             replace(one, measured=one.measured._replace(code=one.measured.code + step))
             for one in fresh
         ]
-    return there.extended(new, found.notes)
+    return replace(there.extended(new, found.notes), name=found.name)
 
 
 def load_monitoring(path: str | os.PathLike[str]) -> Monitoring:

@@ -19,7 +19,7 @@ from scipy import special
 
 from cospan.base.types import Floats, Index
 from cospan.data import Encoder, EncodingPlan
-from cospan.evidence import Reading, legendre, midranks
+from cospan.evidence import Reading, legendre
 
 #: Functions that are watched at most, relations among them, and levels of a category.
 MOST_FUNCTIONS, MOST_RELATIONS, LEVELS = 500, 60, 8
@@ -295,7 +295,13 @@ def _arcsine(count: Floats, n: Floats) -> Floats:
 def _ranked(values: Floats, order: Floats) -> Floats:
     """Mid-ranks among sorted values, NaN at their end left out; 0 where there are none."""
     order = order[: len(order) - int(np.isnan(order).sum())]
-    return midranks(values, order) if len(order) else np.zeros(len(values))
+    if not len(order):
+        return np.zeros(len(values))
+    different, first = np.unique(order, return_index=True)
+    below = np.append(first, len(order))
+    at = np.searchsorted(different, values)  # one search: equal values are looked up beside
+    equal = different[np.minimum(at, len(different) - 1)] == values
+    return np.asarray((below[at] + below[at + equal]) / len(order) - 1)
 
 
 def _solve(G: Floats, column: Index, left: Index) -> Floats:

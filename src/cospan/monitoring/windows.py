@@ -49,7 +49,7 @@ Codes = NDArray[np.int64]
 Rows = Any
 
 #: Rows of a window that its values are computed from, at most; and what all take together.
-WINDOW_ROWS, ALL_BYTES = 2_000, 2**27
+WINDOW_ROWS, ALL_BYTES = 1_000, 2**27
 #: Rows of a window are not thinned out below this.
 LEAST_ROWS = 32
 #: With more windows than this something is wrong with `every`.
