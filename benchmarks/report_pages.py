@@ -246,7 +246,7 @@ def opened(driver, path: Path, width: int, height: int, scheme: str) -> float:
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     started = time.perf_counter()
     driver.get(path.as_uri())
-    while driver.execute_script("return document.documentElement.dataset.ready") != "yes":
+    while driver.execute_script("return document.readyState") != "complete":
         assert time.perf_counter() - started < 30, f"{path} is never ready"
         time.sleep(0.01)
     return time.perf_counter() - started

@@ -14,9 +14,9 @@ from cospan.cli.places import check_places
 from cospan.cli.terminal import Terminal
 from cospan.comparison.score_files import table_file
 from cospan.errors import InputError
+from cospan.headlines import promise_sentence, window_sentences
 from cospan.monitoring import Monitoring, Profile, Window, is_monitoring_file
 from cospan.monitoring import monitor as monitor_windows
-from cospan.wording import promise_sentence, window_sentences
 
 #: Windows printed in full, at most: those in alarm, and the last ones.
 SHOWN = 12

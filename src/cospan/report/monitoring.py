@@ -12,7 +12,8 @@ import numpy as np
 
 from cospan.base.text import number, plural, quoted, share_text
 from cospan.evidence import Held
-from cospan.wording import of_hundred, promise_sentence
+from cospan.headlines import promise_sentence
+from cospan.wording import of_hundred
 
 from . import timeline
 from .document import (
