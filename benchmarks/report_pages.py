@@ -123,7 +123,7 @@ def three_sets():
     X, y = load_digits(return_X_y=True)
     return compare(
         {f"digit {k}": X[y == k] for k in (3, 8, 9)},
-        X[y == 5],
+        Z=X[y == 5],
         name_z="digit 5",
         image_shape=(8, 8),
     )
@@ -246,7 +246,7 @@ def opened(driver, path: Path, width: int, height: int, scheme: str) -> float:
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     started = time.perf_counter()
     driver.get(path.as_uri())
-    while driver.execute_script("return document.documentElement.dataset.ready") != "yes":
+    while driver.execute_script("return document.readyState") != "complete":
         assert time.perf_counter() - started < 30, f"{path} is never ready"
         time.sleep(0.01)
     return time.perf_counter() - started
@@ -303,7 +303,7 @@ def main() -> int:
         for name in given.only:
             small = given.small and name == "million"
             found = million_rows(10_000) if small else CASES[name]()
-            path = found.save_html(given.folder.resolve() / f"{name}.html")
+            path = found.save(given.folder.resolve() / f"{name}.html")
             line = f"{name:10} {path.stat().st_size / 1e6:5.2f} MB"
             bad = path.stat().st_size > 2e6
             if driver is not None:

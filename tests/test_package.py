@@ -50,7 +50,7 @@ HANDED_UP = {
     ("comparison", "headlines"),
     ("evidence", "wording"),
     ("monitoring", "report"),
-    ("monitoring", "wording"),
+    ("monitoring", "headlines"),
 }
 
 HEAVY = ("matplotlib", "pyarrow", "torch", "pandas", "polars", "altair", "dask", "typer")

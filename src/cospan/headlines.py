@@ -1,4 +1,4 @@
-"""What a whole comparison says first: its headline, a second sentence, its size in words.
+"""What a whole result says first: its headline, a second sentence, its size in words.
 
 Sentences on single findings are those of :mod:`cospan.wording`.
 """
@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from cospan.base.text import listed, plural, quoted
+from cospan.base.text import listed, number, plural, quoted
 from cospan.evidence import Size, Verdict, size_word
 from cospan.wording import MADE_OF, SCHEMA, of_hundred, sentence, set_names, verdict_sentences
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison
+    from cospan.monitoring import Episode, Monitoring, Window
 
 _AMOUNTS = {"small": "a small", "medium": "a medium", "large": "a large"}
 
@@ -125,3 +126,60 @@ def sets_lead(found: Comparison) -> str:
     first = sorted(times, key=lambda name: -times[name])
     where = "every pair" if times[first[0]] == len(found.by_size) else "most pairs"
     return f"{a} and {b} differ most. {quoted(first[0])} differs in {where}."
+
+
+# ---- over time ---------------------------------------------------------------------------------
+
+#: Episodes that have a sentence, and columns that one names.
+MOST_EPISODES, MOST_COLUMNS = 5, 3
+
+
+def monitoring_sentences(found: Monitoring) -> tuple[str, ...]:
+    """What a monitoring found: alarms, episodes, windows without data, what can be seen at all."""
+    windows = [one for one in found.windows if one.status == "judged"]
+    alarms = sum(one.alarm for one in windows)
+    lines = [f"No alarm in {plural(len(windows), 'window')}."]
+    if alarms:
+        how_many = "All" if alarms == len(windows) > 1 else f"{alarms:,} of"
+        lines = [f"{how_many} {plural(len(windows), 'window')} raised an alarm."]
+    if not found.can_judge:
+        lines = [
+            f"Cannot judge yet: the reference has {plural(len(found.reference.codes), 'window')}, "
+            "and 14 are needed (60 are better)."
+        ]
+    lines += [episode_sentence(one) for one in found.episodes[-MOST_EPISODES:]]
+    more = len(found.episodes) - MOST_EPISODES
+    lines += [f"{plural(more, 'earlier episode')} not shown."] if more > 0 else []
+    for status, text in (("few rows", "had too few rows"), ("no data", "had no data")):
+        n = sum(one.status == status for one in found.windows)
+        lines += [f"{plural(n, 'window')} {text}."] if n else []
+    odd = [one for one in found.windows if one.findings and not one.alarm and one.rows]
+    lines += [line for one in odd[-MOST_EPISODES:] for line in window_sentences(one, found)[:1]]
+    return tuple(dict.fromkeys(lines))
+
+
+def promise_sentence(found: Monitoring) -> str:
+    """What false alarms are stated, and the smallest lasting change that is seen."""
+    if not found.can_judge:
+        return "Every window is compared with the reference; none raises an alarm yet."
+    per = "a year" if found.every.timed else "in 365 windows"
+    seen = found.smallest_seen
+    return (
+        f"{number(found.rate)} false alarm{'s' if found.rate != 1 else ''} {per} stated, for "
+        f"windows that vary as the reference's {len(found.reference.codes)} did. A lasting change "
+        f"is seen within 7 windows from {seen[7]:.1f} deviations of a window on, within 30 from "
+        f"{seen[30]:.1f}."
+    )
+
+
+def episode_sentence(one: Episode) -> str:
+    """Since when, until when, and in which columns."""
+    when = f"Since {one.start}" if one.end is None else f"From {one.start} to {one.end}"
+    return f"{when}: {listed(one.columns, MOST_COLUMNS)} (alarm in {one.alarm})."
+
+
+def window_sentences(one: Window, found: Monitoring) -> tuple[str, ...]:
+    """What was found in a window."""
+    kinds = {} if one.comparison is None else one.comparison.verdict.kinds
+    sets = str(found.reference), one.label
+    return tuple(sentence(f, sets, kinds.get(f.column, "number")) for f in one.findings)

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -37,9 +37,6 @@ from cospan.evidence import (
     Smallest,
     Verdict,
 )
-
-if TYPE_CHECKING:
-    from cospan.monitoring import Episode, Monitoring, Window
 
 #: Findings that a verdict has a sentence for.
 MOST_FINDINGS = 8
@@ -462,47 +459,3 @@ def note_sentence(note: QualityNote, sets: Sequence[str]) -> str:
     if not note.differs:
         return f"{name} is {exact_number(note.a)} in every row."
     return f"{name} does not vary in {a if note.a == 0 else b}."
-
-
-# ---- over time ---------------------------------------------------------------------------------
-
-
-def monitoring_sentences(found: Monitoring) -> tuple[str, ...]:
-    """What a monitoring found: alarms, episodes, windows that were not judged, odd ones."""
-    judged = sum(one.status == "judged" for one in found.windows)
-    lines = [f"{len(found.alarms) or 'None'} of {plural(judged, 'window')} raised an alarm."]
-    if not found.can_judge:
-        have = plural(len(found.reference.codes), "window")
-        lines = [f"Cannot judge yet: the reference has {have}, and 14 are needed (60 are better)."]
-    lines += map(episode_sentence, found.episodes[-MOST_FINDINGS:])
-    for status, text in (("few rows", "had too few rows"), ("no data", "had no data")):
-        n = sum(one.status == status for one in found.windows)
-        lines += [f"{plural(n, 'window')} {text}."] if n else []
-    odd = [one for one in found.windows if one.findings and not one.alarm and one.rows]
-    lines += [line for one in odd[-MOST_FINDINGS:] for line in window_sentences(one, found)[:1]]
-    return tuple(dict.fromkeys(lines))
-
-
-def promise_sentence(found: Monitoring) -> str:
-    """What false alarms are stated, and the smallest lasting change that is seen."""
-    if not found.can_judge:
-        return "Every window is compared with the reference; none raises an alarm yet."
-    per, seen = "a year" if found.every.timed else "in 365 windows", found.smallest_seen
-    return (
-        f"False alarms stated: {number(found.rate)} {per}, if windows vary as the reference's "
-        f"{len(found.reference.codes)} did. A lasting change is seen within 7 windows from "
-        f"{seen[7]:.1f} deviations of a window on, within 30 from {seen[30]:.1f}."
-    )
-
-
-def episode_sentence(one: Episode) -> str:
-    """Since when, until when, and in which columns."""
-    when = f"Since {one.start}" if one.end is None else f"From {one.start} to {one.end}"
-    return f"{when}: {listed(one.columns, 3)} (alarm in {one.alarm})."
-
-
-def window_sentences(one: Window, found: Monitoring) -> tuple[str, ...]:
-    """What was found in a window."""
-    kinds = {} if one.comparison is None else one.comparison.verdict.kinds
-    sets = str(found.reference), one.label
-    return tuple(sentence(f, sets, kinds.get(f.column, "number")) for f in one.findings)

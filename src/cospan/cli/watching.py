@@ -13,9 +13,10 @@ from cospan.cli.places import check_places
 from cospan.cli.terminal import Terminal
 from cospan.comparison.score_files import table_file
 from cospan.errors import InputError
+from cospan.headlines import promise_sentence, window_sentences
 from cospan.monitoring import Monitoring, Profile, Window, is_monitoring_file
 from cospan.monitoring import monitor as monitor_windows
-from cospan.wording import SCHEMA, promise_sentence, window_sentences
+from cospan.wording import SCHEMA
 
 SHOWN = 5  # windows that are printed: those in alarm, or the last ones
 TABLES = (".csv", ".tsv", ".parquet", ".arrow")

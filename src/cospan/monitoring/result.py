@@ -368,7 +368,7 @@ class Monitoring:
     @property
     def sentences(self) -> tuple[str, ...]:
         """What was found, in words, most important first."""
-        from cospan.wording import monitoring_sentences
+        from cospan.headlines import monitoring_sentences
 
         return monitoring_sentences(self)
 
@@ -398,7 +398,7 @@ class Monitoring:
 
     def table(self) -> dict[str, Any]:
         """One entry for each window in every column: what `to_frame` shows."""
-        from cospan.wording import window_sentences
+        from cospan.headlines import window_sentences
 
         windows = self.windows
         found: dict[str, Any] = {"window": [w.label for w in windows]}

@@ -12,7 +12,8 @@ import numpy as np
 
 from cospan.base.text import number, plural, quoted, share_text
 from cospan.evidence import Held
-from cospan.wording import of_hundred, promise_sentence
+from cospan.headlines import promise_sentence
+from cospan.wording import of_hundred
 
 from . import timeline
 from .document import (
@@ -234,10 +235,15 @@ def _window_sections(found: Monitoring) -> Iterator[Section]:
     blocks: list[Block] = [card]
     for window, other in cards[1:]:
         text = other.headline.title
-        blocks.append(Fold(f"{unit.capitalize()} of {day_text(window.start)}", text, (other,)))
-    title = f"The {unit} of {day_text(first.start)} against the reference"
+        blocks.append(Fold(_called(window, unit).capitalize(), text, (other,)))
+    title = f"The {_called(first, unit)} against the reference"
     lead = f"The same card as for two files. Every {unit} with an alarm has one."
     yield Section("window", f"First {unit}", title, lead, tuple(blocks))
+
+
+def _called(window: Any, unit: str) -> str:
+    """A window in a heading: by its first day, or by its rows."""
+    return str(window) if unit == "window" else f"{unit} of {day_text(window.start)}"
 
 
 def replace_charts(card: Card, charts: tuple[Any, ...]) -> Card:
