@@ -27,7 +27,7 @@ import scipy.sparse
 from threadpoolctl import threadpool_limits
 
 from cospan import gsvd, gsvds
-from cospan.base.arrays import triangular_factor
+from cospan.base.factorizations import triangular_factor
 
 ROUNDS = 5
 clock = time.perf_counter

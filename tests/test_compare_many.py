@@ -237,9 +237,9 @@ def test_the_data_is_read_at_most_twice_however_many_sets(monkeypatch):
             yield chunk
 
     monkeypatch.setattr(Source, "chunks", counted)
-    eigh = cospan.base.arrays.eigh
+    eigh = cospan.base.factorizations.eigh
     calls = []
-    monkeypatch.setattr("cospan.base.arrays.eigh", lambda x: (calls.append(1), eigh(x))[1])
+    monkeypatch.setattr("cospan.base.factorizations.eigh", lambda x: (calls.append(1), eigh(x))[1])
     sets = dict(zip("abcdef", sets_of((40,) * 6, 5), strict=True))
     compare_many(sets)
     assert sum(n for _, n in read) == 240  # kept whole: one pass is enough

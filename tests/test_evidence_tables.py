@@ -9,8 +9,7 @@ import pytest
 from scipy import linalg
 
 from cospan import compare
-from cospan.base.numbers import chance, number, pair_of, share_text
-from cospan.base.text import listed
+from cospan.base.text import chance, listed, number, pair_of, share_text
 from cospan.data import encode, open_source
 from cospan.evidence import feature_parts, find_changes
 from cospan.model import JointFrame

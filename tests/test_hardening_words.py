@@ -11,8 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cospan import Profile, compare, monitor
-from cospan.base.json import json_text
-from cospan.base.tables import without_formulas
+from cospan.base.tables import json_text, without_formulas
 from cospan.base.text import harmless
 from cospan.cli import app
 from cospan.data import encode, open_source, text_files

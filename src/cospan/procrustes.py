@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 
-from cospan.base import arrays
-from cospan.base.arrays import Array
+from cospan.base import arrays, factorizations
 from cospan.base.checks import as_option, as_rows, check_names, feature_names_of
 from cospan.base.notes import Note, warn
+from cospan.base.types import Array
 from cospan.errors import InputError
 from cospan.model import JointFrame, in_feature_units, shared_mask
 
@@ -189,7 +189,7 @@ def _plain_residual(X: np.ndarray, Y: np.ndarray, center: np.ndarray) -> float:
     X, Y = X - center, Y - center
     if 2 * len(X) < X.shape[1]:
         # Few rows: the best rotation acts in their span, and so does its residual.
-        R = arrays.triangular_factor(np.concatenate((X, Y)).T)
+        R = factorizations.triangular_factor(np.concatenate((X, Y)).T)
         X, Y = R[:, : len(X)].T, R[:, len(X) :].T
     return _fit(X, Y)[1]
 

@@ -9,16 +9,19 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime, timedelta
 
-from cospan.base.numbers import (
+from cospan.base.text import (
     chance,
     correlations,
     exact_number,
+    listed,
     number,
     pair_of,
+    plural,
+    quoted,
+    set_name,
     share_text,
     shares_text,
 )
-from cospan.base.text import listed, plural, quoted, set_name
 from cospan.evidence import Finding, PairChange, QualityNote, Size, Verdict
 
 #: Findings that a verdict has a sentence for.

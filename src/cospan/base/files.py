@@ -28,6 +28,9 @@ from cospan.errors import CospanError, InputError
 
 __all__ = ["check_output", "whole_file", "write_text"]
 
+# Letters of a file's name that its temporary name repeats: names end at 255 bytes.
+LONGEST_STEM = 40
+
 
 def check_output(path: str | os.PathLike[str]) -> Path:
     """Say early, before the long work, that a file cannot be written there.
@@ -82,7 +85,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         if _is_stream(target):
             _copy_into(target, temporary)
         else:
-            _flush_to_disk(temporary)
+            with temporary.open("rb+") as stream:
+                os.fsync(stream.fileno())  # a rename survives a power cut only after its contents
             os.replace(temporary, target)
     except OSError as error:
         # an error about another file (an input that vanished) must not read as "cannot write"
@@ -98,7 +102,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 def _remove_left_over(target: Path) -> None:
     """Take away what runs on this machine that were killed had written for this file."""
-    stem, suffix = map(glob.escape, (target.stem[:40], target.suffix))
+    stem, suffix = map(glob.escape, (target.stem[:LONGEST_STEM], target.suffix))
     for file in target.parent.glob(f".{stem}-{_machine()}-*-*.part{suffix}"):
         pid = file.name.removesuffix(f".part{target.suffix}").split("-")[-2]
         if pid.isdigit() and not _is_running(int(pid)):
@@ -107,14 +111,13 @@ def _remove_left_over(target: Path) -> None:
 
 
 def _is_running(pid: int) -> bool:
-    if os.name != "posix":  # where to ask is to end it
-        return True
     try:
-        os.kill(pid, 0)
+        if os.name == "posix":  # elsewhere to ask is to end it
+            os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except OSError:
-        return True
+        pass
     return True
 
 
@@ -152,43 +155,30 @@ def _is_special(target: Path) -> bool:
 
 
 def _temporary_for(target: Path) -> Path:
-    """An empty file beside the target, with its suffix and permissions.
+    """A new empty file beside the target, with its suffix, and permissions where it is replaced.
 
     A new file gets what the umask grants from the system itself: asking for the umask means
     setting it, and other threads would make files without it meanwhile.
     """
-    old = None if _is_stream(target) else _permissions(target)
-    beside = Path(tempfile.gettempdir()) if _is_stream(target) else target.parent
-    private = old is not None or _is_stream(target)
-    temporary = _created(beside, target, 0o600 if private else 0o666)
+    stream = _is_stream(target)
+    folder = Path(tempfile.gettempdir()) if stream else target.parent
+    old = None
+    if not stream:
+        with suppress(OSError):
+            old = target.stat().st_mode & 0o777  # a private file stays private
+    whose = f"{_machine()}-{os.getpid()}-{secrets.token_hex(8)}"  # a name that nobody has
+    file = folder / f".{target.stem[:LONGEST_STEM]}-{whose}.part{target.suffix}"
+    mode = 0o600 if stream or old is not None else 0o666
+    try:
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+    except OSError as error:
+        raise CospanError(
+            f"cannot write {target}: {error.strerror or error}; choose another folder."
+        ) from error
     if old is not None:
         with suppress(OSError):  # some file systems have no modes
-            temporary.chmod(old)
-    return temporary
-
-
-def _created(folder: Path, target: Path, mode: int) -> Path:
-    """A new file that nobody had before, under a name that no program looks for."""
-    while True:
-        whose = f"{_machine()}-{os.getpid()}-{secrets.token_hex(4)}"
-        file = folder / f".{target.stem[:40]}-{whose}.part{target.suffix}"
-        try:
-            os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise CospanError(
-                f"cannot write {target}: {error.strerror or error}; choose another folder."
-            ) from error
-        return file
-
-
-def _permissions(target: Path) -> int | None:
-    """Those of the file to be replaced: a private one stays private."""
-    try:
-        return target.stat().st_mode & 0o777
-    except OSError:
-        return None
+            file.chmod(old)
+    return file
 
 
 def _copy_into(target: Path, temporary: Path) -> None:
@@ -200,9 +190,3 @@ def _copy_into(target: Path, temporary: Path) -> None:
         handle = os.dup(int(named[1] or {"stdin": 0, "stdout": 1, "stderr": 2}[named[2]]))
     with temporary.open("rb") as source, os.fdopen(handle, "wb") as stream:
         shutil.copyfileobj(source, stream)
-
-
-def _flush_to_disk(path: Path) -> None:
-    """A rename that survives a power cut needs the contents on the disk before it."""
-    with path.open("rb+") as stream:
-        os.fsync(stream.fileno())

@@ -14,7 +14,7 @@ EXTRAS = {
         *("numpy", "scipy", "scikit-learn", "array-api-compat", "array-api-extra"),
         *("safetensors", "threadpoolctl"),
     ),
-    "app": (*("typer", "rich", "pyarrow", "Pillow", "Jinja2", "matplotlib"),),
+    "app": ("typer", "rich", "pyarrow", "Pillow", "Jinja2", "matplotlib"),
     "dask": ("dask", "distributed"),
     "torch": ("torch",),
     "panel": ("POT",),
@@ -44,17 +44,17 @@ def requirement_of(module: str) -> str:
     return name
 
 
-def missing(what: str, module: str, requirement: str = "", instead: str = "") -> str:
+def missing(what: str, module: str, instead: str = "") -> str:
     """What to say where `what` needs a module that is not installed."""
     name = module.partition(".")[0]
     return (
         f"{what} needs the package {name}, which is not installed: "
-        f"pip install {shlex.quote(requirement or requirement_of(name))}{instead}."
+        f"pip install {shlex.quote(requirement_of(name))}{instead}."
     )
 
 
 @contextmanager
-def needed(what: str, requirement: str = "", instead: str = "") -> Iterator[None]:
+def needed(what: str, instead: str = "") -> Iterator[None]:
     """Around imports: where one fails, say what needs the package, and what brings it.
 
     >>> with needed("Looking ahead", instead=", or wait and see"):
@@ -67,5 +67,4 @@ not installed: pip install crystal_ball, or wait and see.
     try:
         yield
     except ImportError as error:
-        said = missing(what, str(error.name), requirement, instead)
-        raise MissingDependencyError(said) from error
+        raise MissingDependencyError(missing(what, str(error.name), instead)) from error

@@ -1,21 +1,27 @@
-"""Columns of a result as a dataframe of whichever library is there.
+"""Results on their way out: as a dataframe, as cells of a CSV file, as JSON.
 
-Results offer ``to_frame()``; this is what they call. No dataframe library is a dependency of the
-core, so the first installed one of pandas, polars and pyarrow is taken, or the one asked for.
+No dataframe library is a dependency of the core, so ``to_frame()`` takes the first installed one
+of pandas, polars and pyarrow, or the one asked for. JSON has no NaN and no infinity: both become
+None.
 """
 
+from __future__ import annotations
+
+import dataclasses
 import importlib
 import importlib.util
+import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cospan.base.text import harmless, is_number
+from cospan.base.text import harmless, is_number, json_harmless
 from cospan.errors import InputError, MissingDependencyError
 
-__all__ = ["make_dataframe", "without_formulas"]
+__all__ = ["json_text", "make_dataframe", "plain", "without_formulas"]
 
 BACKENDS = ("pandas", "polars", "pyarrow")
 
@@ -36,38 +42,23 @@ def make_dataframe(columns: Mapping[str, ArrayLike], backend: str | None = None)
     if any(len(shape) != 1 for shape in shapes.values()) or len(set(shapes.values())) > 1:
         listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise InputError(f"Columns must be one-dimensional and of one length, but are: {listed}.")
-    name = _choose(backend)
-    if name == "pandas":
-        return importlib.import_module("pandas").DataFrame(arrays)
-    if name == "polars":
-        return importlib.import_module("polars").DataFrame(_plain_text(arrays))
-    return importlib.import_module("pyarrow").table(_plain_text(arrays))
-
-
-def _choose(backend: str | None) -> str:
     if backend is None:
         installed = [name for name in BACKENDS if importlib.util.find_spec(name) is not None]
-        if not installed:
-            raise MissingDependencyError(
-                "A table needs one of pandas, polars or pyarrow, and none is installed: install "
-                "one, for instance with pip install pandas."
-            )
-        return installed[0]
-    if backend not in BACKENDS:
+    elif backend not in BACKENDS:
         raise InputError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}.")
-    if importlib.util.find_spec(backend) is None:
+    else:
+        installed = [backend] if importlib.util.find_spec(backend) is not None else []
+    if not installed:
         raise MissingDependencyError(
-            f"backend={backend!r} is not installed: pip install {backend}, or leave backend out."
+            f"A table needs {backend or 'pandas, polars or pyarrow'}, which is not installed: "
+            f"pip install {backend or 'pandas'}."
         )
-    return backend
-
-
-def _plain_text(arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, Any]:
-    """Text columns as lists: polars and pyarrow do not read NumPy's fixed-width text."""
-    return {
-        name: array.tolist() if array.dtype.kind in "US" else array
-        for name, array in arrays.items()
-    }
+    library = importlib.import_module(installed[0])
+    if installed[0] == "pandas":
+        return library.DataFrame(arrays)
+    # polars and pyarrow do not read NumPy's fixed-width text
+    plain_text = {k: v.tolist() if v.dtype.kind in "US" else v for k, v in arrays.items()}
+    return (library.table if installed[0] == "pyarrow" else library.DataFrame)(plain_text)
 
 
 #: A cell of text that begins with one of these, also after blanks and in full width, is a formula
@@ -85,15 +76,52 @@ def without_formulas(columns: Mapping[str, Any]) -> dict[str, Any]:
     >>> without_formulas({"id": ["=1+1", "-2.5", "x"], "n": np.array([-1])})
     {'id': ["'=1+1", '-2.5', 'x'], 'n': array([-1])}
     """
-    return {_plain(name): _plain_cells(values) for name, values in columns.items()}
+    cells = {}
+    for name, values in columns.items():
+        array = np.asarray(values)
+        numeric = array.dtype.kind in "biuf"
+        cells[_cell(name)] = values if numeric else [_cell(str(x)) for x in array.tolist()]
+    return cells
 
 
-def _plain_cells(values: Any) -> Any:
-    array = np.asarray(values)
-    return values if array.dtype.kind in "biuf" else [_plain(str(x)) for x in array.tolist()]
-
-
-def _plain(text: str) -> str:
+def _cell(text: str) -> str:
+    """Text that no spreadsheet runs and no terminal acts on."""
     text = harmless(text)
     formula = text.startswith(("\t", "\\r")) or text.lstrip().startswith(_FORMULA)
     return f"'{text}" if formula and not is_number(text) else text
+
+
+def plain(value: Any) -> Any:
+    """Any result as types that JSON knows.
+
+    >>> plain({"theta": np.array([1.5, np.nan]), "n": np.int64(3), "name": ("a", None)})
+    {'theta': [1.5, None], 'n': 3, 'name': ['a', None]}
+    """
+    if value is None or isinstance(value, (bool, str, int)):
+        return value
+    if isinstance(value, (float, np.floating)):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, (np.bool_, np.integer)):
+        return value.item()
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(item) for item in value]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    return str(value)
+
+
+def json_text(value: Any, *, indent: int | None = 2) -> str:
+    """Any result as strict JSON; without an indent in one line, as short as it can be.
+
+    >>> json_text({"θ": [0.5, float("inf")]}, indent=None)
+    '{"θ":[0.5,null]}'
+    """
+    separators = (",", ":") if indent is None else None
+    text = json.dumps(
+        plain(value), ensure_ascii=False, indent=indent, separators=separators, allow_nan=False
+    )
+    return json_harmless(text)

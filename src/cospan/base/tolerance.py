@@ -13,6 +13,10 @@ from numpy.typing import NDArray
 
 _FLOAT32_EPS = 2.0**-23
 
+# ‖QᵀQ - I‖ from which one more Cholesky step brings orthogonality to rounding: the error is
+# squared, and a factor of a half is left for the estimate.
+NEARLY_ORTHONORMAL = 0.5
+
 # Below this shrinkage a summary made from a Gram matrix is refused: squaring the data loses half
 # the digits, and only the shrinkage's floor αλ under the spectrum makes that harmless. Measured:
 # at α = 1e-3 angles agree with the exact way to 1e-9 degrees, at 1e-12 only to 2.5e-4.
@@ -89,11 +93,6 @@ PRESENT_SHARE = 0.1
 SAME_EIGENVALUE = 1e-9
 
 
-# Permutation statistics this close, relative to the larger one, count as ties: sums over the same
-# rows in another order differ by some hundred eps.
-SAME_STATISTIC = 1e-9
-
-
 def constant_variance(value: float, eps: float = 2.0**-52) -> float:
     """Up to this variance a feature of such a value is constant: the rest is rounding.
 
@@ -153,25 +152,16 @@ GRAM_RANK = 1e-7
 # LSMR stops where its residuals are this small: ARPACK takes products for exact.
 LSMR_ACCURACY = 1e-14
 
-
-# Of a score of ranks, less its projection on the scores before it, at least this share of its
-# squares must be left: with few different values the last ones are combinations of the first.
-DEPENDENT_SCORE = 1e-8
-
-
 # Up to this condition number of the stack's triangular factor T, [A; B] T⁻¹ is orthonormal to less
 # than a digit, and is taken instead of the orthogonal factor of the QR.
 WELL_CONDITIONED = 8.0
-
 
 # Below this share a feature has no part in a direction: both vectors of a direction are right to
 # about a thousand eps of their largest entry.
 NO_SHARE = 1e-12
 
-
 # Parts of a difference of log odds that an integral gives must sum to it, relative to it or to 1.
 SUMS_TO_TOTAL = 1e-7
-
 
 # A Newton step that promises to lower a log-loss by less than this is the last: the error that it
 # leaves is of the order of its square, hence rounding.
@@ -201,39 +191,13 @@ LARGEST_LOG_TANGENT = 80.0
 # sums over the same entries in another order.
 EQUAL_STATISTICS = 1e-12
 
-
-# Log-odds beyond this are no surer in double precision: their probability is 1 less one eps.
-LARGEST_LOG_ODDS = 36.0
-
 # Stands for 0 where it would be divided by, or its logarithm taken: small enough to change no
 # other number, and far enough from the smallest double for a product with it to stay above 0.
 NOT_ZERO = 1e-300
 
-# A regression that leaves less than this part of a column's variance leaves nothing: the column,
-# or the set, is a combination of the others.
-NOTHING_LEFT = 1e-8
-
-# A value is a multiple of a unit if it is off by no more than rounding: by a few eps, or as far as
-# float32 is off decimal numbers, but never by more than a thousandth of the unit.
-EXACT_MULTIPLE = 8 * 2.0**-52
-WRITTEN_MULTIPLE = (1e-7, 1e-3)
-
-# A number with few digits stands for a value as far off as float32 is off decimal numbers.
-AS_WRITTEN = 2.0**-24
 
 # A column whose range is below this part of its largest value is constant but for rounding.
 SAME_VALUE = 1e-12
-# Residuals of robust fits to standardised columns below this are rounding: of the columns, and of
-# their squares in the normal equations. The ridge there, which keeps columns that are combinations
-# of others from failing, is far enough below it to leave no residual of its own.
-LEAST_RESIDUAL, LEAST_RIDGE = 1e-6, 1e-10
-
-# Variance of permutation statistics, in units of all of theirs, below which they are equal but for
-# rounding: their distribution has no width to measure.
-LEAST_VARIANCE = 1e-12
-
-# Smaller tail probabilities are not distinguished; doubles end at 1e-308.
-SMALLEST_TAIL = 1e-290
 
 # Correlations nearer to ±1 than this count as that: on Fisher's scale they would be infinite.
 PERFECT_CORRELATION = 1e-6
@@ -276,6 +240,3 @@ ZEROS_AND_ONES = 1e-9
 # Minutes added to a time of day before it is cut to minutes: days since 1970 are about 2e4, so
 # their fractions are good to 4e-12 days, 6e-9 minutes.
 WITHIN_MINUTE = 1e-6
-
-# Decimals of values that were moved and scaled, in units of their spread: equal ones stay equal.
-ALIGNED_DECIMALS = 9

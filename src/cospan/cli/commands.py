@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cospan.base.json import json_text
+from cospan.base.tables import json_text
 from cospan.base.text import plural, printable
 from cospan.cli.options import Chosen
 from cospan.cli.places import check_places, files_among

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import typer
 
-from cospan.base.numbers import number
-from cospan.base.text import printable
+from cospan.base.text import number, printable
 from cospan.comparison import Comparison, ManyComparison
 from cospan.errors import InputError
 from cospan.model import neither

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from cospan.base.json import json_text
+from cospan.base.tables import json_text
 from cospan.base.text import plural, printable
 from cospan.cli.gates import OF_WINDOWS, Gate, crossed, refuse_unknown, values_of_window
 from cospan.cli.options import WatchOutputs

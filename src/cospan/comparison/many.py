@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.audit import LabelAudit
-from cospan.base.numbers import chance
-from cospan.base.text import listed, plural, set_name
+from cospan.base.text import chance, listed, plural, set_name
 from cospan.base.types import Floats
 from cospan.comparison.fitting import as_classifier
 from cospan.comparison.pairs import Pairs, both_keys

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.base.json import json_text, plain
+from cospan.base.tables import json_text, plain
 from cospan.comparison.auditing import worst_rows
 from cospan.comparison.scoring import Size
 

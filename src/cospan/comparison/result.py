@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from cospan.base.json import json_text
 from cospan.base.notes import Note
+from cospan.base.tables import json_text
 from cospan.comparison.auditing import Audited
 from cospan.comparison.fitting import Model
 from cospan.comparison.pairs import Linkage, PairFindings, Pairs

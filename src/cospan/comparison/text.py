@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.base.numbers import number, p_text
-from cospan.base.text import plural, printable, quoted, set_name
+from cospan.base.text import number, p_text, plural, printable, quoted, set_name
 from cospan.comparison.auditing import worst_rows
 
 if TYPE_CHECKING:

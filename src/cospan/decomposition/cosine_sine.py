@@ -13,9 +13,9 @@ import math
 
 import numpy as np
 
-from cospan.base import arrays
-from cospan.base.arrays import Array
+from cospan.base import arrays, factorizations
 from cospan.base.tolerance import POLISH_BELOW
+from cospan.base.types import Array
 
 Parts = tuple[Array, Array, Array, Array | None, Array | None]  # c, s, W, U and V
 
@@ -30,9 +30,9 @@ def cosines_and_sines(Q1: Array, Q2: Array, want_u: bool, want_v: bool) -> Parts
     # Q₁ᴴQ₁ + Q₂ᴴQ₂ = I, so that one of the two products is enough: the cheaper one.
     identity = arrays.identity(Q1.shape[1], Q1)
     if Q1.shape[0] <= Q2.shape[0]:
-        values, W = arrays.eigh(2 * arrays.gram(Q1) - identity)
+        values, W = factorizations.eigh(2 * arrays.gram(Q1) - identity)
     else:
-        values, W = arrays.eigh(identity - 2 * arrays.gram(Q2))
+        values, W = factorizations.eigh(identity - 2 * arrays.gram(Q2))
     values, W = xp.flip(values), xp.flip(W, axis=1)
     m = values.shape[0]
     c = xp.sqrt(xp.clip((1 + values) / 2, 0.0, 1.0))
@@ -76,8 +76,8 @@ def _polished(Q: Array, W: Array, want_left: bool, *, rising: bool) -> tuple[Arr
     n = W.shape[1]
     if n == 0:
         return arrays.real_zeros((0,), Q), W, Q[:, :0]
-    factor = arrays.qr(arrays.matmul(Q, W))
-    left, values, right = arrays.svd(factor.R)
+    factor = factorizations.qr(arrays.matmul(Q, W))
+    left, values, right = factorizations.svd(factor.R)
     # The values belong to W's columns: fewer rows than columns leave the last ones at 0.
     missing = n - values.shape[0]
     if missing:
@@ -100,7 +100,7 @@ def _completed(right: Array) -> Array:
     """A wide matrix with orthonormal rows, completed to a square unitary one."""
     xp = arrays.namespace(right)
     rows, n = right.shape
-    _, vectors = arrays.eigh(arrays.identity(n, right) - arrays.gram(right))
+    _, vectors = factorizations.eigh(arrays.identity(n, right) - arrays.gram(right))
     rest = vectors[:, rows:] if rows else arrays.identity(n, right)
     return xp.concat((right, arrays.adjoint(rest)), axis=0)
 
@@ -142,7 +142,7 @@ def _less_its_part_in(X: Array, rest: Array) -> Array:
 
 def _orthonormalized(X: Array) -> Array:
     """Gram-Schmidt on the columns of X, done by a QR whose R has a positive diagonal."""
-    factor = arrays.qr(X)
+    factor = factorizations.qr(X)
     diagonal = arrays.namespace(X).linalg.diagonal(factor.R)
     return factor.apply(arrays.identity(X.shape[1], X)) * phases(diagonal)[None, :]
 

@@ -9,8 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from cospan.base import arrays
-from cospan.base.arrays import Array
+from cospan.base import arrays, factorizations
 from cospan.base.checks import (
     as_flag,
     as_option,
@@ -22,6 +21,7 @@ from cospan.base.checks import (
     is_real,
 )
 from cospan.base.tolerance import rank_tolerance
+from cospan.base.types import Array
 from cospan.decomposition import notation
 from cospan.decomposition.kernel import Blocks, Tolerances, Wanted, decompose
 from cospan.errors import InputError
@@ -103,10 +103,10 @@ class GSVD:
         """
         if self.rank == 0:
             return arrays.adjoint(self.H)
-        factor = arrays.qr(arrays.adjoint(self.H))  # Hᴴ = Q R, and H⁺ = Q R⁻ᴴ
+        factor = factorizations.qr(arrays.adjoint(self.H))  # Hᴴ = Q R, and H⁺ = Q R⁻ᴴ
         conjugate = arrays.adjoint(factor.R).T
         eye = arrays.identity(self.rank, self.H)
-        return factor.apply(arrays.solve_triangular_transposed(conjugate, eye))
+        return factor.apply(factorizations.solve_triangular_transposed(conjugate, eye))
 
     def null_space(self, of: str = "both") -> Array:
         """Orthonormal columns that span what A, B or both map to zero.
@@ -118,7 +118,7 @@ class GSVD:
         """
         r, k, _ = self.blocks
         rows = {"both": self.H, "A": self.H[: r + k, :], "B": self.H[r:, :]}
-        return arrays.complement(arrays.adjoint(rows[as_option(of, "of", tuple(rows))]))
+        return factorizations.complement(arrays.adjoint(rows[as_option(of, "of", tuple(rows))]))
 
     def reconstruct(self) -> tuple[Array, Array]:
         """A and B multiplied out again."""

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cospan.base import arrays
-from cospan.base.arrays import Array
+from cospan.base import arrays, factorizations
 from cospan.base.tolerance import SQUARES_ARE_SAFE
+from cospan.base.types import Array
 from cospan.decomposition.cosine_sine import (
     cosines_and_sines,
     other,
@@ -176,7 +176,7 @@ def _of_independent_rows(A: Array, B: Array, tol: float, frame: bool) -> Factors
     """
     xp = arrays.namespace(A, B)
     stack = xp.concat((A, B), axis=0)
-    if not surely_regular(arrays.triangular_factor(arrays.adjoint(stack)), tol):
+    if not surely_regular(factorizations.triangular_factor(arrays.adjoint(stack)), tol):
         return None
     p, q = A.shape[0], B.shape[0]
     c = arrays.real_zeros((p + q,), A)
@@ -195,16 +195,16 @@ def _into_row_space(A: Array, B: Array) -> tuple[Array, Array, Array | None]:
         return A, B, None
     xp = arrays.namespace(A, B)
     with arrays.one_thread(A):
-        factor = arrays.qr(arrays.adjoint(xp.concat((A, B), axis=0)))
+        factor = factorizations.qr(arrays.adjoint(xp.concat((A, B), axis=0)))
     coordinates = arrays.adjoint(factor.R)
-    return coordinates[:p, :], coordinates[p:, :], arrays.explicit(factor)
+    return coordinates[:p, :], coordinates[p:, :], factorizations.explicit(factor)
 
 
 def _reduced(X: Array, tall: bool) -> _Reduced:
     if not tall or X.shape[0] <= X.shape[1]:
         return _Reduced(X, lambda left: left)
     with arrays.one_thread(X):
-        factor = arrays.qr(X, overwrite=True)  # X is a scaled copy of the rows
+        factor = factorizations.qr(X, overwrite=True)  # X is a scaled copy of the rows
     return _Reduced(factor.R, factor.apply)
 
 
@@ -232,7 +232,7 @@ def _cut_separately(
     unit_a = max(tolerances.a * norm(a.matrix[:1, :]) + cut_a, floor)
     unit_b = max(tolerances.b * norm(b.matrix[:1, :]) + cut_b, floor)
     stack = xp.concat((a.matrix / unit_a, b.matrix / unit_b), axis=0)
-    _, values, right = arrays.svd(stack)
+    _, values, right = factorizations.svd(stack)
     rank_a, rank_b = a.matrix.shape[0], b.matrix.shape[0]
     m = int(xp.count_nonzero(values > 1))
     m = min(max(m, rank_a, rank_b), rank_a + rank_b, values.shape[0])
@@ -255,7 +255,7 @@ def _joint(
     Q1, Q2, T, triangular = _orthogonal_stack(A, B, tolerances.stack)
     c, s, W, U, V = cosines_and_sines(Q1, Q2, wanted.u, wanted.v)
     flipped = arrays.adjoint(W)
-    H = arrays.times_triangle(flipped, T) if triangular else arrays.matmul(flipped, T)
+    H = factorizations.times_triangle(flipped, T) if triangular else arrays.matmul(flipped, T)
     m = H.shape[0]
     rank_a, rank_b = min(A.shape[0], m), min(B.shape[0], m)
     if not ranks_known:
@@ -279,7 +279,7 @@ def _orthogonal_stack(A: Array, B: Array, tol: float) -> tuple[Array, Array, Arr
     # Rounding errors of these two come back in the angles, magnified by the condition of H;
     # those of all later steps do not.
     with arrays.one_thread(B if p == 0 else A):
-        factor = arrays.stacked_qr(A, B)
+        factor = factorizations.stacked_qr(A, B)
         T = factor.R
         smallest = smallest_singular_value(T) if T.shape[0] == T.shape[1] else 0.0
         triangular = smallest > 0 and surely_regular(T, tol, smallest)
@@ -287,8 +287,8 @@ def _orthogonal_stack(A: Array, B: Array, tol: float) -> tuple[Array, Array, Arr
     triangles = A.shape == B.shape == T.shape  # whose orthogonal factor is cheap already
     if triangular and p and B.shape[0] and not triangles and well_conditioned(T, smallest):
         # As orthonormal as it has to be, at a third of the price.
-        return arrays.over_triangle(A, T), arrays.over_triangle(B, T), T, triangular
-    Q = arrays.explicit(factor) if inner is None else factor.apply(inner)
+        return factorizations.over_triangle(A, T), factorizations.over_triangle(B, T), T, triangular
+    Q = factorizations.explicit(factor) if inner is None else factor.apply(inner)
     return Q[:p, :], Q[p:, :], T, triangular
 
 
@@ -316,12 +316,12 @@ def _ordered(f: Factors) -> Factors:
     (r, k, t), H, U, V = f.blocks, f.H, f.U, f.V
     xp = arrays.namespace(H)
     if r > 1:
-        turn, lengths, axes = arrays.svd(H[:r, :])
+        turn, lengths, axes = factorizations.svd(H[:r, :])
         H = xp.concat((lengths[:, None] * axes, H[r:, :]), axis=0)
         if U is not None:
             U = xp.concat((arrays.matmul(U[:, :r], turn), U[:, r:]), axis=1)
     if t > 1:
-        turn, lengths, axes = arrays.svd(H[r + k :, :])
+        turn, lengths, axes = factorizations.svd(H[r + k :, :])
         H = xp.concat((H[: r + k, :], lengths[:, None] * axes), axis=0)
         if V is not None:
             V = xp.concat((V[:, :k], arrays.matmul(V[:, k:], turn)), axis=1)
@@ -335,8 +335,9 @@ def _living_columns(A: Array, B: Array) -> Array | None:
     """Mask of the columns that are not zero in both, or None where that is all of them."""
     if arrays.is_numpy(A) and A.shape[0] and bool(A[0].all()):
         return None  # one row without a zero is enough to know
-    alive = arrays.any_nonzero_columns(A, B)
-    return None if bool(arrays.namespace(alive).all(alive)) else alive
+    xp = arrays.namespace(A, B)
+    alive = xp.any(A != 0, axis=0) | xp.any(B != 0, axis=0)
+    return None if bool(xp.all(alive)) else alive
 
 
 def _restored(
@@ -369,7 +370,7 @@ def _left(X: Array | None, phase: Array, full: bool) -> Array | None:
     X *= phase[None, :]
     if not full or X.shape[0] == X.shape[1]:
         return X
-    return arrays.namespace(X).concat((X, arrays.complement(X)), axis=1)
+    return arrays.namespace(X).concat((X, factorizations.complement(X)), axis=1)
 
 
 def _scaled(X: Array, overwrite: bool) -> tuple[Array, int]:

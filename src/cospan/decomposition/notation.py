@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from cospan.base import arrays
-from cospan.base.arrays import Array
+from cospan.base import arrays, factorizations
+from cospan.base.types import Array
 
 if TYPE_CHECKING:
     from cospan.decomposition.dense import GSVD
@@ -74,11 +74,11 @@ def lapack(f: GSVD) -> LapackForm:
     (r, k, t), m = f.blocks, f.rank
     xp = arrays.namespace(f.H)
     turned = arrays.adjoint(xp.flip(f.H, axis=0))
-    factor = arrays.qr(turned)
+    factor = factorizations.qr(turned)
     basis = factor.apply(arrays.identity(m, f.H))
     # turned = basis · L, so H = flip(Lᴴ) · flip(basis)ᴴ with an upper triangular first factor.
     R = xp.flip(arrays.adjoint(factor.R))
-    Q = xp.concat((arrays.complement(turned), xp.flip(basis, axis=1)), axis=1)
+    Q = xp.concat((factorizations.complement(turned), xp.flip(basis, axis=1)), axis=1)
     # LAPACK's lists have d entries; those of directions that neither matrix has are 0 in both.
     neither = arrays.zeros((f.H.shape[1] - m,), f.c)
     alpha, beta = (xp.concat((x, neither)) for x in (f.c, f.s))

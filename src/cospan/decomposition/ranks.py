@@ -11,9 +11,9 @@ import math
 import numpy as np
 import scipy.linalg
 
-from cospan.base import arrays
-from cospan.base.arrays import Array
+from cospan.base import arrays, factorizations
 from cospan.base.tolerance import DOUBTFUL, WELL_CONDITIONED, rank_tolerance, surely_above
+from cospan.base.types import Array
 
 
 def norm(x: Array) -> float:
@@ -141,7 +141,7 @@ def full_rank(x: Array, tol: float) -> tuple[Array, Array]:
 
 def above(x: Array, tol: float, atol: float) -> tuple[Array, Array]:
     """The part of x with singular values above ``tol`` times the largest plus ``atol``."""
-    left, values, right = arrays.svd(x)
+    left, values, right = factorizations.svd(x)
     cut = tol * float(values[0]) + atol if values.shape[0] else 0.0
     rank = int(arrays.namespace(x).count_nonzero(values > cut))
     return left[:, :rank], values[:rank, None] * right[:rank, :]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cospan.base.arrays import Array, one_blas_thread, to_numpy
+from cospan.base.arrays import one_blas_thread, to_numpy
 from cospan.base.checks import as_count, as_rows, as_seed, check_names, feature_names_of
-from cospan.base.types import Floats
+from cospan.base.types import Array, Floats
 from cospan.distribution import (
     angle_histogram,
     as_angles,

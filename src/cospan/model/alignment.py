@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base import arrays
-from cospan.base.arrays import Array
 from cospan.base.tolerance import RELATIONAL_SHARE
-from cospan.base.types import Bools, Floats
+from cospan.base.types import Array, Bools, Floats
 from cospan.errors import InputError
 from cospan.model.calibration import Calibration, angles_of
 from cospan.model.typicality import Typicality, below_rate

@@ -28,10 +28,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cospan.base import arrays
-from cospan.base.arrays import Array
 from cospan.base.checks import as_rows, check_names
 from cospan.base.tolerance import SUMS_TO_TOTAL
-from cospan.base.types import Floats
+from cospan.base.types import Array, Floats
 from cospan.errors import InputError
 from cospan.model.curved import CurvedSets
 from cospan.model.frame import JointFrame
@@ -203,7 +202,7 @@ def _curved(
     xp = arrays.namespace(rows)
     fine = xp.astype(rows[:0, :], xp.float64)
     return Attribution(
-        features=arrays.like(arrays.summing_to(total, parts), fine),
+        features=arrays.like(_summing_to(total, parts), fine),
         directions=arrays.like(np.zeros((len(host), 0)), fine),
         total=arrays.like(total, fine),
         base=-at_center,
@@ -240,7 +239,7 @@ class _Explainer:
         scale = (1 / xp.where(costs > 0, costs, xp.ones_like(costs)))[:, None]
         directions = (of_a - of_b) * scale
         total = xp.sum(directions, axis=1)
-        return arrays.summing_to(total, self._features(rows, slopes) * scale), directions, total
+        return _summing_to(total, self._features(rows, slopes) * scale), directions, total
 
     def _features(self, rows: Array, slopes: list[Array]) -> Array:
         """What each feature adds to A's squared cost, less what it adds to B's."""
@@ -291,7 +290,7 @@ def integrated(
             break
         open_rows = open_rows[missing > SUMS_TO_TOTAL * size]
         points *= 2
-    return np.asarray(arrays.summing_to(total, parts)), total
+    return np.asarray(_summing_to(total, parts)), total
 
 
 def _by_gauss(
@@ -308,3 +307,16 @@ def _by_gauss(
         gradients = function(along.reshape(-1, d))[1].reshape(along.shape)
         slopes[start : start + at_once] = np.einsum("p,npd->nd", weights, gradients)
     return np.asarray(slopes * (rows - base))
+
+
+def _summing_to(total: Array, parts: Array) -> Array:
+    """The parts of each row, with what rounding took off their sum put back by their sizes.
+
+    Without shrinkage weak directions magnify rounding by the frame's condition number: on MNIST
+    sums were off by up to 2e-10. No part moves by more than its own rounding error.
+    """
+    xp = arrays.namespace(parts)
+    size = xp.abs(parts)
+    sizes = xp.sum(size, axis=1)
+    missing = (total - xp.sum(parts, axis=1)) / xp.where(sizes > 0, sizes, xp.ones_like(sizes))
+    return parts + missing[:, None] * size

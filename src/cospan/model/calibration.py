@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 
 from cospan.base import arrays
-from cospan.base.arrays import Array
 from cospan.base.tolerance import (
     COST_RANGE,
     LARGEST_LOG_TANGENT,
@@ -25,7 +24,7 @@ from cospan.base.tolerance import (
     NEWTON_RIDGE,
     SMALLEST_STEP,
 )
-from cospan.base.types import Floats, Index
+from cospan.base.types import Array, Floats, Index
 
 # Newton's method on K parameters: far more steps than it ever took.
 _STEPS = 60

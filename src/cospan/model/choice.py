@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cospan.base import arrays
+from cospan.base import arrays, factorizations
 from cospan.base.tolerance import FAST_SHRINKAGE, LEAST_REMAINDER, SAME_LOSS
 from cospan.base.types import Floats
 from cospan.model.calibration import (
@@ -348,9 +348,9 @@ def pooled_costs(working: WorkingSets, trial: TrialRows, alpha: float, pooling: 
                 shrunk += weight * removed / (n - removed) * matrices[o]
                 shrunk[np.diag_indices_from(shrunk)] += alpha
                 # Rows and all means, as columns, where that matrix is the identity.
-                R = arrays.cholesky(shrunk)
-                p = arrays.solve_triangular_transposed(R, trial.rows[member].T)
-                at = arrays.solve_triangular_transposed(R, working.means().T)
+                R = factorizations.cholesky(shrunk)
+                p = factorizations.solve_triangular_transposed(R, trial.rows[member].T)
+                at = factorizations.solve_triangular_transposed(R, working.means().T)
             pp = np.einsum("ij,ij->j", p, p) + trial.off[member] / alpha
             step = at[:, o] - at[:, k]
             along = step @ p

@@ -25,10 +25,9 @@ import numpy as np
 import scipy.linalg
 
 from cospan.base import arrays
-from cospan.base.arrays import Array
 from cospan.base.checks import as_rows, as_weights
 from cospan.base.tolerance import FAST_SHRINKAGE, expansion_keeps_digits
-from cospan.base.types import Floats, Index
+from cospan.base.types import Array, Floats, Index
 from cospan.errors import InputError
 from cospan.model.calibration import Calibration
 from cospan.model.choice import CLEARLY, Candidate, Judge, tried_rows

@@ -44,10 +44,9 @@ from scipy.spatial.distance import pdist
 from scipy.special import ndtri
 
 from cospan.base import arrays
-from cospan.base.arrays import Array
 from cospan.base.text import plural
 from cospan.base.tolerance import LANDMARKS_APART, SQUARES_ARE_SAFE, rank_in_gram
-from cospan.base.types import Floats, Index
+from cospan.base.types import Array, Floats, Index
 
 # Units from the origin up to which taking the centre off in float32 costs a feature 1e-5 at most.
 _NEAR = 64.0

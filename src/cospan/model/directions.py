@@ -26,10 +26,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cospan.base import arrays
-from cospan.base.arrays import Array
 from cospan.base.checks import as_option, is_real
 from cospan.base.tables import make_dataframe
-from cospan.base.types import Bools, Floats, Index
+from cospan.base.types import Array, Bools, Floats, Index
 from cospan.decomposition import Blocks
 from cospan.errors import InputError
 

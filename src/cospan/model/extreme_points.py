@@ -20,10 +20,9 @@ import scipy.linalg
 import scipy.optimize
 
 from cospan.base import arrays
-from cospan.base.arrays import Array
 from cospan.base.checks import as_option, as_rows
 from cospan.base.tolerance import NOT_ZERO, at_infinity
-from cospan.base.types import Floats
+from cospan.base.types import Array, Floats
 from cospan.errors import InputError
 from cospan.model.directions import check_count
 

@@ -17,10 +17,9 @@ from typing import Any, Unpack, overload
 import numpy as np
 
 from cospan.base import arrays
-from cospan.base.arrays import Array
 from cospan.base.checks import as_option, as_rows, check_names
 from cospan.base.notes import warn
-from cospan.base.types import Floats
+from cospan.base.types import Array, Floats
 from cospan.decomposition import Blocks
 from cospan.errors import InputError
 from cospan.model.alignment import Alignment, LeaveOneOut

@@ -25,11 +25,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cospan.base import arrays
-from cospan.base.arrays import Array
+from cospan.base import arrays, factorizations
 from cospan.base.checks import as_weights
 from cospan.base.tolerance import FAST_SHRINKAGE, alone_in_its_direction
-from cospan.base.types import Floats
+from cospan.base.types import Array, Floats
 from cospan.errors import InputError
 from cospan.model.prepared import Geometry, TrialRows, WorkingSets, working_rows
 
@@ -184,13 +183,13 @@ class LeaveOneOutCosts:
             return SpectralMap(self._maps[k], np.ones(self._maps[k].shape[1]))
         moments = (self._matrices[o] - alpha * np.eye(len(self._matrices[o]))) / (1 - alpha)
         if self.geometry.pooling == 0:
-            values, vectors = arrays.eigh(moments)
+            values, vectors = factorizations.eigh(moments)
             kept = np.clip(values, 0.0, None)
             own = (1 - alpha) * kept + alpha
             return SpectralMap(vectors / np.sqrt(own), kept / own)
         pooled = pooled_matrices(self.geometry, self._matrices)[k]
-        inverse = arrays.to_numpy(inverse_triangle(arrays.cholesky(pooled)))
-        values, Q = arrays.eigh(arrays.matmul(inverse.T, arrays.matmul(moments, inverse)))
+        inverse = arrays.to_numpy(inverse_triangle(factorizations.cholesky(pooled)))
+        values, Q = factorizations.eigh(arrays.matmul(inverse.T, arrays.matmul(moments, inverse)))
         return SpectralMap(arrays.matmul(inverse, Q), np.clip(values, 0.0, None))
 
 
@@ -247,7 +246,7 @@ def maps_of(working: WorkingSets, g: Geometry, weighting: str = "cost") -> list[
     if weighting == "cost":
         return [_cost_map(one, L, spectrum, tol) for one in factors]
     # ‖z M‖² = zᵀ T⁻¹ S T⁻¹ z
-    inside = [arrays.triangular_factor(arrays.matmul(one, L)) for one in factors]
+    inside = [factorizations.triangular_factor(arrays.matmul(one, L)) for one in factors]
     return [arrays.matmul(L, one.T) for one in inside]
 
 
@@ -267,14 +266,14 @@ def inside_span(maps: Sequence[Array]) -> tuple[list[Array], Array]:
             f"covariances cannot be pooled; give shrinkage={FAST_SHRINKAGE} or "
             "pooling=0."
         )
-    basis, first = arrays.orthonormal_columns(arrays.copied(maps[0]))
+    basis, first = factorizations.orthonormal_columns(arrays.copied(maps[0]))
     return [first, *(arrays.matmul(basis.T, one) for one in maps[1:])], basis
 
 
 def inverse_triangle(factor: Array) -> Array:
     """R⁻¹ of a triangular factor: ‖z R⁻¹‖² = zᵀ(RᵀR)⁻¹z."""
     eye = arrays.identity(factor.shape[0], factor)
-    return arrays.solve_triangular_transposed(factor, eye).T
+    return factorizations.solve_triangular_transposed(factor, eye).T
 
 
 def matrix_of(one: Floats) -> Floats:
@@ -292,7 +291,8 @@ def pooled_matrices(geometry: Geometry, shrunk: Sequence[Floats]) -> Floats:
 def whitening_of(factors: Sequence[Array], tol: float) -> tuple[Array, Array]:
     """L (e, m) with Lᵀ T L = I on the span of all sets, and the m square roots of T's spectrum."""
     xp = arrays.namespace(factors[0])
-    _, values, Vt = arrays.svd(arrays.triangular_factor(xp.concat(list(factors), axis=0)))
+    stack = xp.concat(list(factors), axis=0)
+    _, values, Vt = factorizations.svd(factorizations.triangular_factor(stack))
     largest = float(values[0]) if values.shape[0] else 0.0
     rank = int(xp.sum(xp.astype(values > tol * largest, xp.int64)))
     return Vt[:rank, :].T / values[None, :rank], values[:rank]
@@ -301,11 +301,11 @@ def whitening_of(factors: Sequence[Array], tol: float) -> tuple[Array, Array]:
 def _cost_map(factor: Array, L: Array, spectrum: Array, tol: float) -> Array:
     """M of a set that may lack directions: its inverse on those it has."""
     xp = arrays.namespace(factor)
-    _, values, Bt = arrays.svd(arrays.triangular_factor(arrays.matmul(factor, L)))
+    _, values, Bt = factorizations.svd(factorizations.triangular_factor(arrays.matmul(factor, L)))
     # A direction counts as the set's own if the set reaches along it farther than rounding: judged
     # in the units of the data, as `gsvd` does.
     reach = values * xp.sqrt(xp.sum((Bt * spectrum[None, :]) ** 2, axis=1))
-    norm = float(xp.max(arrays.svd(factor)[1])) if 0 not in factor.shape else 0.0
+    norm = float(xp.max(factorizations.svd(factor)[1])) if 0 not in factor.shape else 0.0
     keep = arrays.to_numpy(reach > tol * norm)
     has = int(keep.sum()) if keep.all() else int(np.argmin(keep))
     return arrays.matmul(L, Bt[:has, :].T) / values[None, :has]

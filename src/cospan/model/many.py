@@ -25,11 +25,10 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.base import arrays
-from cospan.base.arrays import Array
+from cospan.base import arrays, factorizations
 from cospan.base.notes import warn
 from cospan.base.tolerance import PRESENT_SHARE, SAME_EIGENVALUE, STILL
-from cospan.base.types import Bools, Floats, Index
+from cospan.base.types import Array, Bools, Floats, Index
 from cospan.decomposition import gsvd
 from cospan.errors import InputError
 from cospan.model.leave_one_out import whitening_of
@@ -228,7 +227,7 @@ def _many(factors: Sequence[Array], tol: float) -> _Decomposed:
     ridge = 1 / len(grams)
     eye = np.eye(L.shape[1])
     T = sum((np.linalg.inv(gram + ridge * eye) * ridge for gram in grams), np.zeros_like(eye))
-    tau, Z = arrays.eigh((T + T.T) / 2)
+    tau, Z = factorizations.eigh((T + T.T) / 2)
     for group in _groups(tau, len(grams), ridge):
         # The G_i commute where sets share directions exactly, and nearly so where noise blurs
         # them. A first turn by a generic mixture does it for matrices that commute, at any size:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cospan.base import arrays
-from cospan.base.arrays import Array
+from cospan.base import arrays, factorizations
 from cospan.base.checks import as_option, as_rows, as_weights, check_names
 from cospan.base.notes import Note
 from cospan.base.tolerance import rank_tolerance
-from cospan.base.types import Floats
+from cospan.base.types import Array, Floats
 from cospan.decomposition import GSVD, Blocks, gsvd
 from cospan.model.choice import Chosen
 from cospan.model.prepared import WorkingSets, in_feature_units
@@ -38,14 +37,14 @@ class Decomposed(NamedTuple):
         """With `compress`, a frame that does not fill its space gets a basis of its own span."""
         H = factors.H
         if compress and factors.rank < H.shape[1]:
-            orthogonal = arrays.qr(H.T)
+            orthogonal = factorizations.qr(H.T)
             inner = orthogonal.apply(arrays.identity(factors.rank, H))
             basis = inner if basis is None else arrays.matmul(basis, inner)
             H = orthogonal.R.T
         # The pseudo-inverse: H = Rᵀ Qᵀ, hence H⁺ = Q R⁻ᵀ
-        orthogonal = arrays.qr(H.T)
+        orthogonal = factorizations.qr(H.T)
         eye = arrays.identity(H.shape[0], H)
-        inverse = orthogonal.apply(arrays.solve_triangular_transposed(orthogonal.R, eye))
+        inverse = orthogonal.apply(factorizations.solve_triangular_transposed(orthogonal.R, eye))
         return cls(factors.c, factors.s, factors.blocks, H, inverse, basis)
 
     def inner(self, working: WorkingSets) -> Array | None:

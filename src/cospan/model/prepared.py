@@ -27,11 +27,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cospan.base import arrays
-from cospan.base.arrays import Array
+from cospan.base import arrays, factorizations
 from cospan.base.checks import as_flag, as_option, check_same_library
 from cospan.base.tolerance import SQUARES_KEEP_DIGITS, constant_variance, rank_tolerance
-from cospan.base.types import Floats, Index
+from cospan.base.types import Array, Floats, Index
 from cospan.errors import InputError
 from cospan.model.calibration import Calibration
 from cospan.summary import Summary, as_factors
@@ -322,7 +321,7 @@ class WorkingSets:
             stacked = arrays.stacked(stack)
             stacked *= arrays.like(scale, stacked)[:, None]
             stacked *= self.per_unit[None, :]
-            self.basis, R = arrays.orthonormal_columns(stacked.T)
+            self.basis, R = factorizations.orthonormal_columns(stacked.T)
             inside = R.T
         return [inside[i:j, :] for i, j in itertools.pairwise(ends)]
 
@@ -362,13 +361,15 @@ class WorkingSets:
         if self.factored:
             ridge = math.sqrt(alpha) * arrays.identity(one.shape[1], one)
             rows = arrays.namespace(one).concat((math.sqrt(1 - alpha) * one, ridge), axis=0)
-            return arrays.triangular_factor(rows)
-        return arrays.cholesky((1 - alpha) * one + alpha * arrays.identity(one.shape[0], one))
+            return factorizations.triangular_factor(rows)
+        return factorizations.cholesky(
+            (1 - alpha) * one + alpha * arrays.identity(one.shape[0], one)
+        )
 
     def spectrum(self, k: int) -> tuple[Floats, Floats]:
         """Eigenvalues and eigenvectors of set k's moments, on the host."""
         if k not in self._spectra:
-            values, vectors = arrays.eigh(arrays.to_numpy(self.matrix(k)))
+            values, vectors = factorizations.eigh(arrays.to_numpy(self.matrix(k)))
             self._spectra[k] = (np.clip(values, 0.0, None), vectors)
         return self._spectra[k]
 
@@ -456,7 +457,7 @@ def _outlined(parts: Sequence[Array], weights: Floats, per_unit: Array) -> Array
         block *= column
         block *= per_unit[None, start:end]
         total += arrays.to_numpy(arrays.matmul(block, block.T))
-    values, vectors = arrays.eigh((total + total.T) / 2)
+    values, vectors = factorizations.eigh((total + total.T) / 2)
     return arrays.like(vectors * np.sqrt(np.clip(values, 0.0, None)), per_unit)
 
 

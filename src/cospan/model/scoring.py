@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cospan.base import arrays
-from cospan.base.arrays import Array
 from cospan.base.checks import feature_names_of
 from cospan.base.tolerance import FAST_SHRINKAGE, expansion_keeps_digits, off_span_rounding
+from cospan.base.types import Array
 
 if TYPE_CHECKING:
     from cospan.model.frame import JointFrame

@@ -27,12 +27,11 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, Unpac
 
 import numpy as np
 
-from cospan.base import arrays
-from cospan.base.arrays import Array
+from cospan.base import arrays, factorizations
 from cospan.base.checks import as_flag, as_option, as_rows, as_tol
 from cospan.base.notes import Note
 from cospan.base.tolerance import FAST_SHRINKAGE
-from cospan.base.types import Floats, Index
+from cospan.base.types import Array, Floats, Index
 from cospan.errors import InputError
 from cospan.model.calibration import (
     calibrated_weights,
@@ -386,7 +385,10 @@ class SetCosts(SetModel):
         if self.geometry.pooling == 0:
             return self.maps
         pooled = pooled_matrices(self.geometry, self._matrices)
-        return [arrays.like(inverse_triangle(arrays.cholesky(one)), self.maps[0]) for one in pooled]
+        return [
+            arrays.like(inverse_triangle(factorizations.cholesky(one)), self.maps[0])
+            for one in pooled
+        ]
 
     def _squared(self, rows: Array) -> Array:
         g = self.geometry

@@ -23,10 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base import arrays
-from cospan.base.arrays import Array
 from cospan.base.tails import tail_p_values
 from cospan.base.tolerance import SAME_COST
-from cospan.base.types import Floats
+from cospan.base.types import Array, Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cospan.base import arrays
+from cospan.base import factorizations
 from cospan.base.tolerance import NOT_ZERO, PERFECT_CORRELATION, constant_variance
 from cospan.base.types import Floats, Index
 from cospan.monitoring.ranks import Ranks, excess, legendre_means
@@ -41,8 +41,8 @@ class Cost(NamedTuple):
         unit = np.sqrt(np.maximum(np.diag(covariance), NOT_ZERO))
         relation = covariance / unit[:, None] / unit[None, :]
         mixed = (1 - shrinkage) * relation + shrinkage * np.eye(len(live))
-        root = arrays.cholesky(mixed)
-        inverse = np.asarray(arrays.solve_triangular_transposed(root, np.eye(len(live)))).T
+        root = factorizations.cholesky(mixed)
+        inverse = np.asarray(factorizations.solve_triangular_transposed(root, np.eye(len(live)))).T
         return cls(np.asarray(summary.mean)[live], inverse / unit[:, None])
 
     def squared(self, rows: Floats) -> Floats:

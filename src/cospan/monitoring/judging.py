@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from cospan.base.numbers import p_text
+from cospan.base.text import p_text
 from cospan.base.tolerance import NOT_ZERO
 from cospan.base.types import Floats
 from cospan.evidence import Size

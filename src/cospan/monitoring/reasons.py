@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cospan.base.numbers import correlations, exact_number, number, pair_of, share_text
-from cospan.base.text import quoted
+from cospan.base.text import correlations, exact_number, number, pair_of, quoted, share_text
 from cospan.base.tolerance import COUNT_ROUNDING, NOT_ZERO
 from cospan.base.types import Floats
 from cospan.monitoring.channels import GIVEN, OF_NUMBERS, Channel

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from cospan.base.checks import as_count
 from cospan.base.notes import warn
-from cospan.base.numbers import chance
 from cospan.base.tables import make_dataframe
+from cospan.base.text import chance
 from cospan.errors import MissingDependencyError
 from cospan.panel import classifiers, distances
 from cospan.panel.reading import Pair, read_pair

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.base.numbers import share_text
+from cospan.base.text import share_text
 from cospan.errors import InputError
 from cospan.evidence import Column, columns_of, having, plan_from
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.base.numbers import number, share_text
+from cospan.base.text import number, share_text
 from cospan.base.types import Floats
 from cospan.evidence import Column, columns_of, having, plan_from, present
 from cospan.wording import value_text

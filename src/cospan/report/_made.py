@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cospan.base.numbers import p_text
+from cospan.base.text import p_text
 from cospan.comparison.settings import Settings
 
 from ._text import clean

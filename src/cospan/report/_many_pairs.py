@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cospan.base.numbers import number
+from cospan.base.text import number
 from cospan.wording import size_interval, size_sentence
 
 from . import _words

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.base.numbers import percent
+from cospan.base.text import percent
 from cospan.comparison.auditing import worst_rows
 
 from ._columns import Columns

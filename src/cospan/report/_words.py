@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cospan import wording
 from cospan.base.notes import Note
-from cospan.base.numbers import count, p_text
+from cospan.base.text import count, p_text
 
 from ._text import clean
 from .pieces import Measure, SetInfo

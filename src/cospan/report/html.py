@@ -15,10 +15,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cospan.base.json import json_text
-from cospan.base.numbers import count, p_text, percent
 from cospan.base.packages import needed
-from cospan.base.text import harmless
+from cospan.base.tables import json_text
+from cospan.base.text import count, harmless, p_text, percent
 
 from . import svg, svg_many
 from ._words import of_hundred

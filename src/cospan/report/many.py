@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.base.numbers import count, percent
-from cospan.base.text import plural, set_name
+from cospan.base.text import count, percent, plural, set_name
 from cospan.comparison.many import MOST_PAIRS
 from cospan.comparison.text import scored_beside
 from cospan.evidence import size_word

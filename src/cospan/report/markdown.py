@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from cospan.base.numbers import count, p_text, percent
+from cospan.base.text import count, p_text, percent
 
 from ._words import both
 from .content import ReportContent

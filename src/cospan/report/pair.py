@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cospan.base.numbers import count, percent
+from cospan.base.text import count, percent
 from cospan.comparison.text import scored_beside
 from cospan.wording import note_sentence, schema_sentences, size_interval
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cospan.base.files import write_text
-from cospan.base.json import json_text
+from cospan.base.tables import json_text
 from cospan.comparison.plain import json_of
 from cospan.errors import InputError
 

@@ -9,9 +9,9 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cospan.base.arrays import Array, to_numpy
+from cospan.base.arrays import to_numpy
 from cospan.base.checks import as_count, as_rows, as_seed, check_names, feature_names_of, is_real
-from cospan.base.types import Floats
+from cospan.base.types import Array, Floats
 from cospan.errors import InputError
 from cospan.model import Given, JointFrame, Settings
 from cospan.studies.result import Sensitivity, change_of

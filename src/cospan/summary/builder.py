@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cospan.base import arrays
-from cospan.base.arrays import Array
 from cospan.base.checks import (
     as_count,
     as_flag,
@@ -21,6 +20,7 @@ from cospan.base.checks import (
     check_same_library,
     feature_names_of,
 )
+from cospan.base.types import Array
 from cospan.errors import InputError
 from cospan.summary.moments import MomentSum, MomentTree, check_range, too_small_for_squares
 from cospan.summary.reservoir import Reservoir, rows_within

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cospan.base import arrays
-from cospan.base.arrays import Array
+from cospan.base import arrays, factorizations
 from cospan.base.checks import check_same_library
 from cospan.base.tolerance import SQUARES_KEEP_DIGITS
+from cospan.base.types import Array
 from cospan.errors import InputError
 from cospan.summary.row_sample import RowSample
 
@@ -99,14 +99,14 @@ def _matrix(moments: Moments) -> Array:
 def _merged_factors(a: Array, b: Array, row: Array, rank: int | None) -> Array:
     d = row.shape[1]
     if rank is None and a.shape[0] == d and b.shape[0] == d:
-        return arrays.merged_triangles(a, b, row)
+        return factorizations.merged_triangles(a, b, row)
     return _compact(arrays.namespace(a).concat((a, b, row), axis=0), rank)
 
 
 def _compact(factor: Array, rank: int | None) -> Array:
     """At most d rows with the same scatter, triangular if it takes d, or the best `rank` rows."""
     if factor.shape[0] >= factor.shape[1]:
-        factor = arrays.triangular_factor(factor, overwrite=True)
+        factor = factorizations.triangular_factor(factor, overwrite=True)
     if rank is None or factor.shape[0] <= rank:
         return factor
     xp = arrays.namespace(factor)
@@ -116,7 +116,7 @@ def _compact(factor: Array, rank: int | None) -> Array:
     products = arrays.gram((factor if size is None else factor / size).T)
     if not math.isfinite(float(xp.sum(products))):
         return factor[:rank, :]  # an eigenproblem with an Inf can hang; the trace tells of it
-    _, vectors = arrays.eigh(products)
+    _, vectors = factorizations.eigh(products)
     return arrays.matmul(vectors[:, -rank:].T, factor)
 
 

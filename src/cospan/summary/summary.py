@@ -9,8 +9,8 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from cospan.base import arrays
-from cospan.base.arrays import Array
+from cospan.base import arrays, factorizations
+from cospan.base.types import Array
 from cospan.errors import InputError
 from cospan.summary.moments import (
     Moments,
@@ -170,7 +170,7 @@ class Summary:
     @property
     def R(self) -> Array:
         """Triangular factor of the centred rows: RᵀR is the scatter matrix."""
-        return arrays.triangular_factor(self._factor())
+        return factorizations.triangular_factor(self._factor())
 
     def about(self, center: Any = None, weight: float = 1.0) -> Array:
         """Triangular factor of the rows about `center`, each times the square root of `weight`.
@@ -184,7 +184,7 @@ class Summary:
         weight : float
             At least 0.
         """
-        return arrays.triangular_factor(self.factor_about(center, weight))
+        return factorizations.triangular_factor(self.factor_about(center, weight))
 
     def factor_about(self, center: Any = None, weight: float = 1.0) -> Array:
         """Like `about`, but any factor, not always a triangular one: nothing is factored.
@@ -269,7 +269,7 @@ class Summary:
         if self.is_factored:
             return self._scatter
         xp = arrays.namespace(self._scatter)
-        values, vectors = arrays.eigh(self._scatter)
+        values, vectors = factorizations.eigh(self._scatter)
         return xp.sqrt(xp.clip(values, 0.0, math.inf))[:, None] * vectors.T
 
     def __repr__(self) -> str:

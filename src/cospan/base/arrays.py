@@ -1,0 +1,463 @@
+"""Arrays of any library: namespaces, products and threads. Only `base` knows of backends.
+
+The numerical modules are written once. They ask for a namespace, and for the few products (here)
+and factorizations (`cospan.base.factorizations`) they need; each is the native call if there is
+one, else the generic one. To add a backend, see CONTRIBUTING.
+
+For NumPy arrays products go through SciPy's BLAS: NumPy and SciPy each bring one with its own
+threads, and a hot path that alternates between the two runs at half the speed.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from typing import Any, TypeGuard, overload
+
+import array_api_compat
+import numpy as np
+import scipy.linalg
+from threadpoolctl import ThreadpoolController
+
+from cospan.base.types import AnyArray, Array, Namespace
+
+# Rows that are copied into column-major order at once. A transposition of everything at once
+# walks a page of memory for every element; this many rows stay in the cache.
+TILE_ROWS = 512
+# Bytes of rows that are shifted and multiplied at once: they stay in the cache.
+CACHE_BYTES = 2**23
+# Entries from which a pass over an array is worth the start of a thread.
+THREADED_SIZE = 2**22
+# Entries below which no BLAS was seen to share the factorization of a matrix among threads.
+BLAS_THREADS_FROM = 2**11
+
+# ---- namespaces ----------------------------------------------------------------------------------
+
+
+@functools.cache
+def _numpy_namespace() -> Namespace:
+    found: Namespace = array_api_compat.array_namespace(np.empty(0))
+    return found
+
+
+def namespace(*arrays: Array) -> Namespace:
+    """The array-API namespace of the arrays; NumPy for anything that is no array."""
+    for x in arrays:
+        if type(x) is not np.ndarray:
+            break
+    else:  # asked for hundreds of times in a small decomposition, so the common case is short
+        return _numpy_namespace()
+    known = [x for x in arrays if array_api_compat.is_array_api_obj(x)]
+    if not known:
+        return _numpy_namespace()
+    found: Namespace = array_api_compat.array_namespace(*known)
+    return found
+
+
+def is_array(x: object) -> bool:
+    """Is x an array of a namespace we know (and not a list or a dataframe)?"""
+    return bool(array_api_compat.is_array_api_obj(x))
+
+
+def is_numpy(first: object, /, *others: object) -> TypeGuard[np.ndarray]:
+    """Do all of these live in NumPy, so that LAPACK can be called directly?"""
+    for x in (first, *others):  # noqa: SIM110 - a generator for `all` takes three times as long
+        if not isinstance(x, np.ndarray):
+            return False
+    return True
+
+
+def is_lazy(x: object) -> bool:
+    """Is x a Dask collection: blocks of rows that somebody else computes, later?"""
+    return bool(array_api_compat.is_dask_array(x)) or hasattr(x, "__dask_graph__")
+
+
+def on_accelerator(x: Array) -> bool:
+    """Does x live elsewhere than in the host's memory?"""
+    return not is_numpy(x) and "cpu" not in str(array_api_compat.device(x)).lower()
+
+
+def to_numpy(x: Any) -> np.ndarray:
+    """A NumPy view or copy of x on the host."""
+    if isinstance(x, np.ndarray):
+        return x
+    if array_api_compat.is_torch_array(x):
+        return np.asarray(x.detach().cpu().resolve_conj().numpy())
+    return np.asarray(x.get() if array_api_compat.is_cupy_array(x) else x)
+
+
+def like(x: Any, reference: Array) -> Array:
+    """x in the namespace, on the device and in the dtype of `reference`."""
+    if is_numpy(reference):
+        return np.asarray(to_numpy(x) if is_array(x) else x, dtype=reference.dtype)
+    xp, device = namespace(reference), array_api_compat.device(reference)
+    if is_array(x) and namespace(x) is xp:
+        return xp.astype(array_api_compat.to_device(x, device), reference.dtype, copy=False)
+    host = np.array(to_numpy(x) if is_array(x) else x)
+    return xp.asarray(host, dtype=reference.dtype, device=device)
+
+
+def eps(x: Array) -> float:
+    """Spacing of floating-point numbers at 1 in the dtype of x."""
+    return float(namespace(x).finfo(x.dtype).eps)
+
+
+def is_complex(x: Array) -> bool:
+    """Does x hold complex numbers?"""
+    if isinstance(x, np.ndarray):
+        return bool(x.dtype.kind == "c")
+    return bool(namespace(x).isdtype(x.dtype, "complex floating"))
+
+
+def adjoint(x: AnyArray) -> AnyArray:
+    """Rows and columns of a matrix exchanged and, where it is complex, conjugated."""
+    swapped: Any = x.T
+    if is_complex(x):
+        in_torch = array_api_compat.is_torch_array(x)
+        swapped = swapped.conj().resolve_conj() if in_torch else namespace(x).conj(swapped)
+    found: AnyArray = swapped
+    return found
+
+
+def squared_sizes(x: AnyArray) -> AnyArray:
+    """|xᵢⱼ|², real."""
+    squares: Any = x * x
+    if is_complex(x):
+        real, imaginary = namespace(x).real(x), namespace(x).imag(x)
+        squares = real * real + imaginary * imaginary
+    found: AnyArray = squares
+    return found
+
+
+def columns(x: Array, index: Array) -> Array:
+    """x[:, index] for an integer index."""
+    return x[:, index] if is_numpy(x) else namespace(x).take(x, index, axis=1)
+
+
+def pick(x: Array, index: np.ndarray, axis: int = 0) -> Array:
+    """x at places along an axis; the index, integers or a mask, lies on the host."""
+    places = np.flatnonzero(index) if index.dtype == bool else index
+    if is_numpy(x):
+        return np.asarray(np.take(x, places, axis=axis))
+    # torch knows no negative strides, hence the copy.
+    there = namespace(x).asarray(places.copy(), device=array_api_compat.device(x))
+    return namespace(x).take(x, there, axis=axis)
+
+
+def copied(x: Array) -> Array:
+    """x in memory of its own."""
+    return namespace(x).asarray(x, copy=True)
+
+
+def identity(n: int, reference: Array) -> Array:
+    """The unit matrix, in the library, on the device and in the dtype of `reference`."""
+    xp = namespace(reference)
+    return xp.eye(n, dtype=reference.dtype, device=array_api_compat.device(reference))
+
+
+def zeros(shape: tuple[int, ...], reference: Array) -> Array:
+    """Zeros in the library, on the device and in the dtype of `reference`."""
+    xp = namespace(reference)
+    return xp.zeros(shape, dtype=reference.dtype, device=array_api_compat.device(reference))
+
+
+def real_zeros(shape: tuple[int, ...], reference: Array) -> Array:
+    """Zeros of the real dtype that belongs to the dtype of `reference`."""
+    if is_complex(reference):
+        reference = namespace(reference).real(reference)
+    return zeros(shape, reference)
+
+
+# ---- settings of the whole process ---------------------------------------------------------------
+
+
+class Held:
+    """A setting of the process that stays changed as long as any thread holds it.
+
+    How many threads BLAS uses, and how precisely torch multiplies, hold for the process. A thread
+    that puts back "what was before" can put back what another one had set. So holders are
+    counted: the first changes the setting, the last one out puts it back, both under a lock.
+    `change` changes it and returns how to put it back.
+    """
+
+    def __init__(self, change: Callable[[], Callable[[], None]]) -> None:
+        self._change = change
+        self._lock = threading.Lock()
+        self._holders = 0
+        self._put_back: Callable[[], None] | None = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._holders:
+                self._put_back = self._change()
+            self._holders += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._holders -= 1
+            if not self._holders and self._put_back is not None:
+                self._put_back()
+
+
+@functools.cache
+def _controllers() -> tuple[ThreadpoolController, ThreadpoolController]:
+    """BLAS libraries whose number of threads is the process's, and those where it is a thread's."""
+    every = ThreadpoolController().select(user_api="blas")
+    own = [
+        pool["filepath"]
+        for pool in every.info()
+        if pool["internal_api"] == "openblas" and pool.get("threading_layer") == "openmp"
+    ]
+    shared = [pool["filepath"] for pool in every.info() if pool["filepath"] not in own]
+    return every.select(filepath=shared), every.select(filepath=own)
+
+
+#: How many threads BLAS had before it was limited; None while it is not.
+_unlimited: int | None = None
+
+
+def _limit_blas() -> Callable[[], None]:
+    """One thread for every library, set directly.
+
+    threadpoolctl (from 3.8 on) lets only the thread that set a limit change it again, and here the
+    first one in need not be the last one out. Its own limits also take as long as a small QR.
+    """
+    global _unlimited
+    _unlimited = _counted()
+    libraries = _controllers()[0].lib_controllers
+    before = [library.get_num_threads() for library in libraries]
+
+    def set_threads(numbers: Sequence[int]) -> None:
+        for library, n in zip(libraries, numbers, strict=True):
+            getattr(library, "_real_set_num_threads", library.set_num_threads)(n)
+
+    def put_back() -> None:
+        global _unlimited
+        set_threads(before)
+        _unlimited = None
+
+    set_threads([1] * len(libraries))
+    return put_back
+
+
+def _counted() -> int:
+    pools = [pool for controller in _controllers() for pool in controller.info()]
+    return max((int(pool["num_threads"]) for pool in pools), default=1)
+
+
+_one_blas_thread = Held(_limit_blas)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Inside the block BLAS works in the thread that calls it and in no other."""
+    own = _controllers()[1]
+    with _one_blas_thread, own.limit(limits=1) if own.lib_controllers else nullcontext():
+        yield
+
+
+@contextmanager
+def one_thread(x: Array) -> Iterator[None]:
+    """Bits that do not depend on the number of threads: BLAS with one of them, meanwhile.
+
+    For the few steps whose rounding errors later steps magnify. Small arrays are left alone:
+    BLAS takes one thread for them anyhow.
+    """
+    with one_blas_thread() if is_numpy(x) and x.size >= BLAS_THREADS_FROM else nullcontext():
+        yield
+
+
+def host_threads(*arrays: Array) -> int:
+    """How many threads may work on these: as many as BLAS would, and 1 off the host's NumPy.
+
+    The same number whether or not another thread limits BLAS just now: how rows are split, and so
+    the last digits of a result, must not hang on who else is at work.
+    """
+    return (_unlimited or _counted()) if is_numpy(*arrays) else 1
+
+
+def in_threads(work: Callable[[Any], Any], items: Sequence[Any], threads: int) -> list[Any]:
+    """``[work(item) for item in items]`` in several threads, each with a BLAS of one thread.
+
+    A BLAS of several threads leaves all but one idle in every pass that is no matrix product.
+    """
+    if threads == 1 or len(items) == 1:
+        return [work(item) for item in items]
+    with one_blas_thread(), ThreadPoolExecutor(threads, thread_name_prefix="cospan") as pool:
+        return list(pool.map(work, items))
+
+
+def _torch_highest() -> Callable[[], None]:
+    import torch
+
+    before: Any = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    return lambda: torch.set_float32_matmul_precision(before)
+
+
+_highest_precision = Held(_torch_highest)
+
+
+@contextmanager
+def full_precision(*arrays: Array) -> Iterator[None]:
+    """Products of float32 matrices with all their digits: TF32 keeps ten bits of 23."""
+    there = any(array_api_compat.is_torch_array(x) and on_accelerator(x) for x in arrays)
+    with _highest_precision if there else nullcontext():
+        yield
+
+
+# ---- products and sums ---------------------------------------------------------------------------
+
+
+def _operand(x: np.ndarray) -> tuple[np.ndarray, int]:
+    """The array as BLAS wants it (column-major) and whether it is to be transposed."""
+    if x.flags.f_contiguous:
+        return x, 0
+    if x.flags.c_contiguous:
+        return x.T, 1
+    return np.asfortranarray(x), 0
+
+
+@overload
+def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray: ...
+@overload
+def matmul(a: Array, b: Array) -> Array: ...
+def matmul(a: Any, b: Any) -> Any:
+    """``a @ b`` for matrices, in SciPy's BLAS when both are NumPy arrays."""
+    if not is_numpy(a, b):
+        with full_precision(a):
+            return a @ b
+    if 0 in (*a.shape, *b.shape):
+        return a @ b
+    (x, transposed_x), (y, transposed_y) = _operand(a), _operand(b)
+    gemm = scipy.linalg.get_blas_funcs("gemm", (x, y))
+    return np.asarray(gemm(1.0, x, y, trans_a=transposed_x, trans_b=transposed_y))
+
+
+def gram(x: Array) -> Array:
+    """``xᴴ x``, symmetric (Hermitian) to the bit."""
+    if not is_numpy(x) or 0 in x.shape:
+        return matmul(adjoint(x), x)
+    matrix, transposed = _operand(x)
+    if x.dtype.kind == "c":
+        herk = scipy.linalg.get_blas_funcs("herk", (matrix,))
+        # For rows in memory order the operand is xᵀ, and xᵀ(xᵀ)ᴴ is the conjugate of xᴴx.
+        upper = herk(1.0, matrix, trans=0 if transposed else 2)
+        upper = np.triu(upper.conj() if transposed else upper)
+        return np.asarray(upper + np.triu(upper, 1).conj().T)
+    syrk = scipy.linalg.get_blas_funcs("syrk", (matrix,))
+    return mirrored(syrk(1.0, matrix, trans=1 - transposed))
+
+
+def add_gram(total: Any, x: Array) -> Array:
+    """``total + xᵀ x``, for NumPy in place and in the upper triangle only (see `mirrored`)."""
+    if not is_numpy(x):
+        found: Array = total + matmul(x.T, x)
+        return found
+    matrix, transposed = _operand(x)
+    syrk = scipy.linalg.get_blas_funcs("syrk", (matrix,))
+    c = np.asfortranarray(total)
+    return np.asarray(syrk(1.0, matrix, beta=1.0, c=c, trans=1 - transposed, overwrite_c=1))
+
+
+def mirrored(total: Array) -> Array:
+    """What `add_gram` summed, as a full symmetric matrix."""
+    if not is_numpy(total):
+        return total
+    upper = np.triu(total)
+    return np.asarray(upper + np.triu(upper, 1).T)
+
+
+def stacked(parts: Sequence[Array], *, columns_first: bool = False) -> Array:
+    """The parts below each other as one float64 array in memory of its own.
+
+    With `columns_first` NumPy arrays come out column by column, as LAPACK factors them.
+    """
+    host = [part for part in parts if isinstance(part, np.ndarray)]
+    if len(host) == len(parts):
+        return in_order(host, np.dtype(np.float64), columns_first)
+    xp = namespace(*parts)
+    if len(parts) == 1:
+        return xp.astype(parts[0], xp.float64, copy=True)
+    return xp.concat([xp.astype(part, xp.float64, copy=False) for part in parts], axis=0)
+
+
+def in_order(parts: Sequence[np.ndarray], dtype: np.dtype, columns_first: bool) -> np.ndarray:
+    """NumPy arrays below each other, of this dtype, copied tile by tile."""
+    rows, width = sum(len(part) for part in parts), parts[0].shape[1]
+    out = np.empty((rows, width), dtype=dtype, order="F" if columns_first else "C")
+    start = 0
+    for part in parts:
+        for first in range(0, len(part), TILE_ROWS):
+            tile = part[first : first + TILE_ROWS]
+            out[start : start + len(tile)] = tile
+            start += len(tile)
+    return out
+
+
+def shifted_gram(rows: Any, origin: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Sum and Gram matrix of NumPy rows less `origin`, in float64.
+
+    NumPy throughout: unlike SciPy's, its products let other threads run meanwhile.
+    """
+    d = len(origin)
+    total, matrix = np.zeros(d), np.zeros((d, d))
+    size = max(TILE_ROWS, 3 * CACHE_BYTES // (8 * d))
+    buffer = np.empty((min(size, len(rows)), d))
+    for start in range(0, len(rows), size):
+        tile = rows[start : start + size]
+        moved = np.subtract(tile, origin, out=buffer[: len(tile)])
+        total += moved.sum(axis=0)
+        matrix += moved.T @ moved
+    return total, matrix
+
+
+def shifted_blocks(parts: list[Array], origin: Array) -> Iterator[Array]:
+    """The rows of all parts less `origin`, in float64, block by block.
+
+    For NumPy a block is a cache full of rows, always in the same memory.
+    """
+    host = [part for part in parts if isinstance(part, np.ndarray)]
+    if len(host) < len(parts):
+        block = parts[0] if len(parts) == 1 else stacked(parts)
+        yield block - origin[None, :]  # float32 less float64 is float64, in one pass
+        return
+    rows, d = sum(len(part) for part in host), origin.shape[0]
+    size = min(rows, max(TILE_ROWS, CACHE_BYTES // (8 * d)))
+    buffer, filled = np.empty((size, d)), 0
+    for part in host:
+        start = 0
+        while start < len(part):
+            piece = part[start : start + size - filled]
+            np.subtract(piece, np.asarray(origin), out=buffer[filled : filled + len(piece)])
+            start, filled = start + len(piece), filled + len(piece)
+            if filled == size:
+                yield buffer
+                filled = 0
+    if filled:
+        yield buffer[:filled]
+
+
+def grand_total(x: Array) -> float:
+    """The sum of all entries; large NumPy arrays are summed by several threads."""
+    if is_numpy(x) and x.size >= THREADED_SIZE:
+        threads = host_threads(x)
+        return float(sum(in_threads(_quiet_sum, np.array_split(x, threads), threads)))
+    return _quiet_sum(x)
+
+
+def _quiet_sum(x: Array) -> float:
+    # NumPy's settings hold for one thread, so they are made where the sum is.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(namespace(x).sum(x))
+
+
+def sum_of_squares(x: Array) -> float:
+    """Σ xᵢⱼ², without a second array of the size of x where that can be had."""
+    if is_numpy(x):
+        flat = x.ravel(order="K")
+        return float(flat @ flat)
+    return float(namespace(x).sum(x * x))

@@ -1,0 +1,321 @@
+"""Checks on what users pass, and their messages.
+
+Each message names the argument, says what is wrong with it and where, and what to do. Finiteness
+is checked here, before any LAPACK call: an SVD of a matrix with an Inf can hang.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, TypedDict, TypeGuard, Unpack
+
+import numpy as np
+
+from cospan.base.arrays import eps, grand_total, is_array, is_complex, namespace, to_numpy
+from cospan.base.types import Array
+from cospan.errors import InputError
+
+# ---- numbers, words and flags --------------------------------------------------------------------
+
+
+def as_option(value: object, name: str, allowed: Sequence[str]) -> str:
+    """One of a few words."""
+    if isinstance(value, str) and value in allowed:
+        return value
+    choices = ", ".join(repr(word) for word in allowed)
+    raise InputError(f"{name} is {value!r}; it must be one of {choices}.")
+
+
+def as_shrinkage(value: object) -> float | str:
+    """A number in [0, 1), or "auto"."""
+    if isinstance(value, str) and value == "auto":
+        return "auto"
+    if is_real(value) and 0 <= value < 1:
+        return float(value)
+    raise InputError(f"shrinkage is {value!r}; it must be a number in [0, 1) or 'auto'.")
+
+
+def as_tol(value: object) -> float | None:
+    """A relative tolerance in [0, 1), or None for the default."""
+    if value is None or (is_real(value) and 0 <= value < 1):
+        return None if value is None else float(value)
+    raise InputError(f"tol is {value!r}; it must be a number in [0, 1), or None for the default.")
+
+
+def is_real(value: object) -> TypeGuard[float]:
+    """Whether this is a number, and not a flag."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def as_flag(value: object, name: str) -> bool:
+    """True or False, and not just something that counts as such."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise InputError(f"{name} is {value!r}; it must be True or False.")
+
+
+def as_count(value: int, name: str, *, least: int = 1) -> int:
+    """A whole number of at least 1, or of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}.")
+    return int(value)
+
+
+def as_confidence(value: float, name: str = "confidence") -> float:
+    """A level or a share strictly between 0 and 1."""
+    if not isinstance(value, int | float | np.number) or not 0 < value < 1:
+        raise InputError(f"{name} must lie strictly between 0 and 1, not {value!r}.")
+    return float(value)
+
+
+def as_seed(value: int, name: str = "random_state") -> int:
+    """A whole number of at least 0."""
+    return as_count(value, name, least=0)
+
+
+# ---- whatever users pass as rows, as an array ----------------------------------------------------
+
+
+def feature_names_of(X: object) -> tuple[str, ...] | None:
+    """Column names of a dataframe, as strings; None for anything without names."""
+    if is_array(X) or _is_lazy_frame(X):
+        return None
+    # pyarrow keeps the names apart from the columns
+    names = getattr(X, "column_names", getattr(X, "columns", None))
+    return None if names is None else tuple(str(name) for name in names)
+
+
+def as_array(X: Any, name: str) -> Array:
+    """X as an array of any dtype and number of dimensions; missing values are NaN.
+
+    Arrays stay in their namespace. Tables whose columns are all numeric become float64 where
+    they do not share a dtype.
+    """
+    _check_kind(X, name)
+    if is_array(X):
+        return np.asarray(X) if isinstance(X, np.ma.MaskedArray) else X
+    if hasattr(X, "column_names") and hasattr(X, "to_pandas"):  # pyarrow.Table
+        columns = [column.to_numpy() for column in X.columns]
+        for label, column in zip(X.column_names, columns, strict=True):
+            _check_column(label, column.dtype, name)
+        return np.column_stack(columns) if columns else np.empty((len(X), 0))
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        raise InputError(
+            f"{name} has rows of different lengths; every row needs the same number of features."
+        ) from None
+    if array.dtype.kind not in "biufc" and feature_names_of(X) is not None:
+        return _numeric_table(X, name)
+    return array
+
+
+def _check_kind(X: Any, name: str) -> None:
+    """Is X something that holds rows, in memory, all of them known?"""
+    kind, remedy = type(X).__name__, ""
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        masked = int(np.ma.getmaskarray(X).sum())
+        kind, remedy = (
+            "masked array",
+            (f" and masks {masked} of its entries; drop those rows, or use {name}.filled(...)."),
+        )
+    elif hasattr(X, "toarray"):
+        kind, remedy = "sparse matrix", f"; pass {name}.toarray() if it fits in memory."
+    elif is_array(X) and str(getattr(X, "layout", "")).startswith("torch.sparse"):
+        kind, remedy = "sparse tensor", f"; pass {name}.to_dense() if it fits in memory."
+    elif hasattr(X, "matvec") and hasattr(X, "rmatvec"):
+        remedy = ", which has no rows to read; only cospan.gsvds takes operators."
+    elif _is_lazy_frame(X):
+        remedy = "; collect() it first."
+    elif isinstance(X, (str, bytes, os.PathLike)):
+        remedy = ", not rows; cospan.compare reads files, this takes their rows."
+    elif X is None or isinstance(X, dict):
+        remedy = "; pass rows: an array, a list of lists, a dataframe."
+    elif isinstance(X, Iterator):
+        remedy = ", not rows; cospan.Summary.of_chunks takes chunks."
+    if remedy:
+        raise InputError(f"{name} is a {kind}{remedy}")
+
+
+def _is_lazy_frame(X: object) -> bool:
+    return hasattr(X, "collect") and hasattr(X, "collect_schema") and not hasattr(X, "to_numpy")
+
+
+def _numeric_table(X: Any, name: str) -> np.ndarray:
+    """A dataframe whose columns do not share a numeric dtype, as float64, or an error."""
+    if hasattr(X, "iloc"):  # pandas and its kin: one missing value makes an object of everything
+        for label, dtype in zip(X.columns, X.dtypes, strict=True):
+            _check_column(label, dtype, name)
+        return np.asarray(X.to_numpy(dtype=_common_float(X.dtypes), na_value=np.nan))
+    columns = [np.asarray(X[label]) for label in X.columns]
+    for label, column in zip(X.columns, columns, strict=True):
+        _check_column(label, column.dtype, name)
+    return np.column_stack([column.astype(np.float64) for column in columns])
+
+
+def _common_float(dtypes: Any) -> np.dtype:
+    """float32 where no column has more digits than that, else float64."""
+    plain = [getattr(dtype, "numpy_dtype", dtype) for dtype in dtypes]  # pandas' nullable ones
+    single = all(dtype in (np.float16, np.float32) for dtype in plain)
+    return np.dtype(np.float32 if single and plain else np.float64)
+
+
+def _check_column(label: object, dtype: Any, name: str) -> None:
+    if getattr(dtype, "kind", "O") not in "biufc":
+        raise InputError(
+            f"{name} has a column {str(label)!r} of dtype {dtype}, which is not numeric; "
+            "leave it out or convert it to numbers."
+        )
+
+
+# ---- rows, weights and feature names -------------------------------------------------------------
+
+
+def check_names(
+    X: object, names: tuple[str, ...] | None, label: str, *, whose: str = "the frame's"
+) -> None:
+    """Are the columns of X, if they have names, those in `names`, in that order?"""
+    found = feature_names_of(X)
+    if found is None or names is None or found == names:
+        return
+    if sorted(found) == sorted(names):
+        raise InputError(f"{label} has {whose} columns in another order; reorder them by name.")
+    unknown = sorted(set(found) - set(names))[:3]
+    missing = sorted(set(names) - set(found))[:3]
+    raise InputError(
+        f"{label}'s columns are not {whose} (missing: {missing}, unknown: {unknown}); "
+        "pass the same features in the same order."
+    )
+
+
+def check_same_library(a: Array, b: Array, name_a: str = "A", name_b: str = "B") -> None:
+    """Do two arrays live in one library, so that they can be computed with together?"""
+    modules = (str(namespace(x).__name__).removeprefix("array_api_compat.") for x in (a, b))
+    left, right = (name.split(".")[0].replace("numpy", "NumPy") for name in modules)
+    if left != right:
+        raise InputError(f"{name_a} is {left} and {name_b} is {right}; convert one of them.")
+
+
+def _check_dtype(array: Array, name: str, allow_complex: bool = False) -> Array:
+    """Floating of at least 32 bits, in the machine's byte order, or an error."""
+    xp = namespace(array)
+    if isinstance(array, np.ndarray) and not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if allow_complex and xp.isdtype(array.dtype, "complex floating"):
+        known = array.dtype in (xp.complex64, xp.complex128)  # NumPy has wider ones, LAPACK not
+        return array if known else xp.astype(array, xp.complex128)
+    if isinstance(array, np.ndarray) and array.dtype.kind not in "biuf":
+        if array.dtype.kind == "c":
+            raise InputError(f"{name} is complex; cospan compares real data (pass {name}.real?).")
+        raise InputError(
+            f"{name} has dtype {array.dtype}, which is not numeric; "
+            f"convert it first, for example with numpy.asarray({name}, dtype=float)."
+        )
+    if xp.isdtype(array.dtype, "complex floating"):
+        raise InputError(f"{name} is complex; cospan compares real data (pass its real part?).")
+    if array.dtype in (xp.float32, xp.float64):
+        return array
+    if _is_half(array):
+        return xp.astype(array, xp.float32)
+    return xp.astype(array, xp.float64)
+
+
+def check_finite(array: Array, name: str, *, first_row: int = 0) -> None:
+    """Raise where the first NaN or Inf sits."""
+    xp = namespace(array)
+    total = 0.0
+    if math.prod(array.shape):
+        total = math.nan if is_complex(array) else grand_total(array)
+    # A finite sum proves finite entries in one pass; only a suspicious one needs the mask.
+    if math.isfinite(total):
+        return
+    bad = ~to_numpy(xp.isfinite(array))
+    if not bad.any():
+        return
+    row, column = (int(i) for i in np.argwhere(bad)[0])
+    kind = "NaN" if bool(xp.isnan(array[row, column])) else "Inf"
+    count = int(bad.sum())
+    raise InputError(
+        f"{name} contains {kind} at row {first_row + row}, column {column} "
+        f"({count} such {'entry' if count == 1 else 'entries'}); drop those rows or fill them in."
+    )
+
+
+class RowRules(TypedDict, total=False):
+    """What rows may be."""
+
+    d: int | None  # the number of columns they must have
+    allow_empty: bool  # whether no rows at all are all right
+    first_row: int  # what to call row 0 in messages, for chunks of something longer
+    allow_complex: bool  # complex rows stay as they are
+    allow_no_columns: bool
+    finite: bool  # False trusts the caller
+
+
+def as_rows(X: Any, name: str, **rules: Unpack[RowRules]) -> Array:
+    """X as a finite two-dimensional array of float32 or float64, rows being samples.
+
+    Arrays keep their namespace, device and dtype; integers become float64, float16 float32.
+    Nothing is copied that need not be.
+    In messages it is called `name`.
+    """
+    return as_rows_with_eps(X, name, **rules)[0]
+
+
+def as_rows_with_eps(X: Any, name: str, **rules: Unpack[RowRules]) -> tuple[Array, float]:
+    """`as_rows`, and the eps of X's own dtype: float16 rows in float32 have no more digits."""
+    given = as_array(X, name)
+    _check_dimensions(given, X, name)
+    array = _check_dtype(given, name, rules.get("allow_complex", False))
+    rows, columns = array.shape
+    if columns == 0 and not rules.get("allow_no_columns"):
+        raise InputError(f"{name} has no columns; at least one feature is needed.")
+    d = rules.get("d")
+    if d is not None and columns != d:
+        raise InputError(f"{name} has {columns} features where {d} are expected.")
+    if rows == 0 and not rules.get("allow_empty"):
+        raise InputError(f"{name} has no rows; at least one sample is needed.")
+    if rules.get("finite", True):
+        check_finite(array, name, first_row=rules.get("first_row", 0))
+    return array, eps(given if _is_half(given) else array)
+
+
+def _check_dimensions(array: Array, X: Any, name: str) -> None:
+    if array.ndim == 2:
+        return
+    if array.shape == (0,):
+        raise InputError(f"{name} has no rows; at least one sample is needed.")
+    hint = ""
+    if array.ndim == 1:
+        one = f"use {name}.reshape(1, -1)" if is_array(X) else f"wrap it in a list, [{name}],"
+        hint = f"; {one} for one sample"
+    raise InputError(f"{name} must have two dimensions (rows are samples), got {array.ndim}{hint}.")
+
+
+def _is_half(array: Array) -> bool:
+    if isinstance(array, np.ndarray):
+        return bool(array.dtype == np.float16)
+    xp = namespace(array)
+    return any(array.dtype == getattr(xp, name, None) for name in ("float16", "bfloat16"))
+
+
+def as_weights(weights: Any, rows: int, name: str = "sample_weight") -> np.ndarray:
+    """One finite weight ≥ 0 per row, not all of them 0."""
+    try:
+        array = np.asarray(to_numpy(weights) if is_array(weights) else weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be numbers, one for each row.") from None
+    if array.ndim == 0:
+        array = np.full(rows, float(array))
+    if array.shape != (rows,):
+        raise InputError(f"{name} has shape {array.shape} where ({rows},) is expected.")
+    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if len(bad):
+        raise InputError(
+            f"{name} at row {bad[0]} is {array[bad[0]]}; weights must be finite and not negative."
+        )
+    if rows and not array.any():
+        raise InputError(f"{name} is zero for every row; at least one row must count.")
+    return array

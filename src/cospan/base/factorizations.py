@@ -1,0 +1,411 @@
+"""Factorizations of matrices: LAPACK for NumPy, else a namespace's ``linalg``.
+
+QR is LAPACK's compact-WY one (`geqrt`), which ran 1.4 to 1.8 times faster than `geqrf`; its
+orthogonal factor is kept as an operator. An accelerator multiplies matrices tens of times faster
+than it makes Householder vectors: outside NumPy tall matrices are factored by Cholesky factors.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from cospan.base.arrays import (
+    adjoint,
+    full_precision,
+    identity,
+    in_order,
+    is_numpy,
+    matmul,
+    namespace,
+)
+from cospan.base.tolerance import NEARLY_ORTHONORMAL, SQUARES_KEEP_DIGITS
+from cospan.base.types import AnyArray, Array
+
+# Block sizes of the compact-WY QR, for R alone and with an orthogonal factor to apply: the time is
+# flat between 32 and 64, and between 48 and 128, on the machines measured.
+R_BLOCK, Q_BLOCK = 48, 96
+# Attempts at a shift large enough for a Cholesky factor, each 100 times the one before: the first
+# is at the rounding error of the matrix, the last far above it.
+SHIFTS, SHIFT_STEP = 4, 100.0
+# Columns of LAPACK's workspace for the orthogonal factor: its own block size is 32, or at most 64.
+ORGQR_BLOCK = 64
+
+# ---- eigenvalues, singular values, Cholesky ------------------------------------------------------
+
+
+def eigh(x: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """Eigenvalues, rising, and eigenvectors of a symmetric or Hermitian matrix."""
+    found: Any
+    if not is_numpy(x):
+        found = namespace(x).linalg.eigh(x)
+    elif x.shape[0] == 0:
+        found = np.zeros(0, x.real.dtype), x
+    else:
+        try:
+            found = scipy.linalg.eigh(x, driver="evd", check_finite=False)
+        except np.linalg.LinAlgError:  # divide and conquer gave up; plain QR iterations do not
+            found = scipy.linalg.eigh(x, driver="ev", check_finite=False)
+    return found[0], found[1]
+
+
+def svd(x: Array) -> tuple[Array, Array, Array]:
+    """Thin SVD: U, values falling, Vᴴ."""
+    if not is_numpy(x):
+        U, values, Vt = namespace(x).linalg.svd(x, full_matrices=False)
+        return U, values, Vt
+    if 0 in x.shape:
+        return np.zeros((x.shape[0], 0), x.dtype), np.zeros(0, x.real.dtype), x[:0]
+    thin = functools.partial(scipy.linalg.svd, x, full_matrices=False, check_finite=False)
+    try:
+        U, values, Vt = thin()
+    except np.linalg.LinAlgError:  # seen for images of two digits: gesdd gives up, gesvd does not
+        U, values, Vt = thin(lapack_driver="gesvd")
+    return U, values, Vt
+
+
+def cholesky(x: AnyArray) -> AnyArray:
+    """Upper triangular R with RᵀR = x, for a symmetric positive definite x."""
+    found: Any
+    if is_numpy(x):
+        found = scipy.linalg.cholesky(x, lower=False, check_finite=False)
+    else:
+        found = namespace(x).linalg.cholesky(x, upper=True)
+    factor: AnyArray = found
+    return factor
+
+
+def solve_triangular_transposed(R: AnyArray, b: AnyArray) -> AnyArray:
+    """x with Rᵀ x = b, for an upper triangular R."""
+    found: Any
+    if is_numpy(R):
+        found = scipy.linalg.solve_triangular(R, b, trans=1, check_finite=False)
+    else:
+        found = over_triangle(b.T, R).T
+    solution: AnyArray = found
+    return solution
+
+
+def over_triangle(X: Array, T: Array) -> Array:
+    """``X T⁻¹`` for an upper triangular T, solved row by row: stable, unlike the inverse."""
+    if is_numpy(X, T):
+        (trsm,) = scipy.linalg.get_blas_funcs(("trsm",), (T, X))
+        return np.asarray(trsm(1.0, np.asfortranarray(T), X, side=1))
+    xp = namespace(X)
+    native = getattr(xp.linalg, "solve_triangular", None)
+    if native is not None:
+        found: Array = native(T, X, upper=True, left=False)
+        return found
+    return xp.linalg.solve(T.T, X.T).T  # the plain transpose, for complex numbers too
+
+
+def times_triangle(X: Array, T: Array) -> Array:
+    """``X T`` for an upper triangular T, at half the work of any other product."""
+    if not is_numpy(X, T) or 0 in (*X.shape, *T.shape):
+        return matmul(X, T)
+    (trmm,) = scipy.linalg.get_blas_funcs(("trmm",), (T, X))
+    return np.asarray(trmm(1.0, np.asfortranarray(T), X, side=1))
+
+
+# ---- triangular factors --------------------------------------------------------------------------
+
+
+def triangular_factor(x: AnyArray, *, overwrite: bool = False) -> AnyArray:
+    """R of a thin QR of x, (min(rows, columns), columns)."""
+    found: Any
+    if is_numpy(x):
+        found = _lapack_factor(x, overwrite)
+    else:
+        with full_precision(x):
+            tall: Any = _cholesky_factor(x) if _is_tall(x) else x
+            found = namespace(x).linalg.qr(tall, mode="reduced")[1]
+    R: AnyArray = found
+    return R
+
+
+def _lapack_factor(x: np.ndarray, overwrite: bool) -> np.ndarray:
+    k = min(x.shape)
+    if k == 0:
+        return np.zeros((0, x.shape[1]), dtype=x.dtype)
+    if not x.flags.f_contiguous:
+        x, overwrite = in_order([x], x.dtype, columns_first=True), True
+    (geqrt,) = scipy.linalg.get_lapack_funcs(("geqrt",), (x,))
+    packed, _, _ = geqrt(min(R_BLOCK, k), x, overwrite_a=overwrite)
+    return np.asfortranarray(np.triu(packed[:k]))
+
+
+def merged_triangles(a: Array, b: Any, row: Any) -> Array:
+    """R of two square upper triangular factors and a row, in NumPy at a third of a QR's work."""
+    if not is_numpy(a, b, row):
+        return triangular_factor(namespace(a, b).concat((a, b, row), axis=0))
+    (tpqrt,) = scipy.linalg.get_lapack_funcs(("tpqrt",), (a, b))
+    n = a.shape[1]
+    below = in_order([row, b], b.dtype, columns_first=True)
+    top, *_ = tpqrt(n, min(R_BLOCK, n), np.asfortranarray(a), below, overwrite_b=1)
+    return np.asfortranarray(np.triu(top))
+
+
+# ---- QR with its orthogonal factor ---------------------------------------------------------------
+
+
+class Orthogonal(NamedTuple):
+    """The triangular factor of a thin QR, and the orthogonal one as an operator."""
+
+    R: Array
+    apply: Callable[[Any], Array]  # Y -> Q @ Y, arrays of the namespace of R
+
+
+def qr(x: Array, *, overwrite: bool = False) -> Orthogonal:
+    """Thin QR of x. With `overwrite` the Householder vectors may take the place of x."""
+    if not is_numpy(x):
+        Q, R = _thin_qr(x)
+        return Orthogonal(R, lambda Y: matmul(Q, Y))
+    m, n = x.shape
+    k = min(m, n)
+    if k == 0:
+        return Orthogonal(np.zeros((k, n), x.dtype), lambda Y: np.zeros((m, Y.shape[1]), x.dtype))
+    (geqrt,) = scipy.linalg.get_lapack_funcs(("geqrt",), (x,))
+    # What is not in column order is copied on the way; that copy may always be overwritten.
+    overwrite = overwrite or not x.flags.f_contiguous
+    packed, blocks, _ = geqrt(min(Q_BLOCK, k), np.asfortranarray(x), overwrite_a=overwrite)
+    R = np.tril(packed[:k].T).T  # in column order, as whatever comes next wants it
+    return Orthogonal(R, _Reflections(packed[:, :k], _scalars(blocks)))
+
+
+def stacked_qr(a: Array, b: Array) -> Orthogonal:
+    """Thin QR of a above b. Two triangles, as come from large sets, take a third of the work."""
+    if not (_is_triangle(a) and _is_triangle(b) and a.shape == b.shape):
+        return qr(namespace(a, b).concat((a, b), axis=0), overwrite=True)
+    n = a.shape[1]
+    (tpqrt,) = scipy.linalg.get_lapack_funcs(("tpqrt",), (a, b))
+    R, vectors, blocks, _ = tpqrt(n, min(Q_BLOCK, n), np.asfortranarray(a), np.asfortranarray(b))
+    reflections = _TriangularReflections(np.tril(vectors.T).T, _scalars(blocks))
+    return Orthogonal(np.tril(R.T).T, reflections)
+
+
+def explicit(factor: Orthogonal) -> Array:
+    """Q itself, (rows, k)."""
+    if isinstance(factor.apply, _Reflections):
+        return factor.apply.columns()
+    return factor.apply(identity(factor.R.shape[0], factor.R))
+
+
+def orthonormal_columns(x: Array) -> tuple[Array, Array]:
+    """Q and R of a tall x. NumPy arrays in column-major order are overwritten: no second copy."""
+    if not is_numpy(x):
+        return _thin_qr(x)
+    n = x.shape[1]
+    if n == 0:
+        return x, np.zeros((0, 0), x.dtype)
+    geqrt, orgqr = scipy.linalg.get_lapack_funcs(("geqrt", "orgqr"), (x,))
+    packed, blocks, _ = geqrt(min(R_BLOCK, n), x, overwrite_a=1)
+    R = np.triu(packed[:n])
+    Q, _, _ = orgqr(packed, _scalars(blocks), lwork=ORGQR_BLOCK * n, overwrite_a=1)
+    return Q, R
+
+
+def complement(X: Array) -> Array:
+    """Orthonormal columns orthogonal to those of X, as many as are missing."""
+    n, k = X.shape
+    if k == 0:
+        return identity(n, X)
+    whole: Array
+    if is_numpy(X):
+        whole = scipy.linalg.qr(X, check_finite=False)[0]
+    else:
+        whole = namespace(X).linalg.qr(X, mode="complete")[0]
+    return whole[:, k:]
+
+
+def _scalars(blocks: np.ndarray) -> np.ndarray:
+    """The scalars of the reflections: they are on the diagonals of the compact-WY blocks."""
+    index = np.arange(blocks.shape[1])
+    return np.asarray(blocks[index % len(blocks), index])
+
+
+def _is_triangle(x: Array) -> bool:
+    if not is_numpy(x) or x.shape[0] != x.shape[1] or not x.size:
+        return False
+    # a dense matrix shows it in its first column; only a triangle is looked at as a whole
+    return not x[1:, 0].any() and not np.tril(x, -1).any()
+
+
+class _Reflections:
+    """Y -> Q Y for Q = (I - V T Vᴴ) [I; 0], with all reflections in one T.
+
+    Vᴴ[Y; 0] needs the top of V only, so this is half the work of applying block after block
+    (LAPACK's ``gemqrt``), and all of it in large products. T is not formed: its inverse is the
+    upper triangle of VᴴV with the inverse scalars of the reflections as its diagonal; their real
+    part is half that of VᴴV. Nothing is prepared before the first call, so that R alone costs no
+    more than R.
+    """
+
+    def __init__(self, packed: np.ndarray, tau: np.ndarray) -> None:
+        self._vectors, self._tau = packed, tau
+
+    @functools.cached_property
+    def _inverse(self) -> np.ndarray:
+        """T⁻¹; and V, which shares its memory with R before, is completed."""
+        V, k = self._vectors, self._vectors.shape[1]
+        top = np.tril(V[:k], -1)
+        np.fill_diagonal(top, 1)
+        V[:k] = top
+        return self._inverse_of(0)
+
+    def _inverse_of(self, beyond: int) -> np.ndarray:
+        """T⁻¹ of vectors whose squared lengths are by `beyond` larger than those of V's columns."""
+        V, tau = self._vectors, self._tau
+        idle = tau == 0  # columns that needed no reflection
+        V[:, idle] = 0
+        name = "herk" if V.dtype.kind == "c" else "syrk"
+        (rank_k,) = scipy.linalg.get_blas_funcs((name,), (V,))
+        inverse = np.asarray(rank_k(1.0, V, trans=self._adjoint))
+        half = (np.diagonal(inverse) + beyond) / 2
+        if V.dtype.kind == "c":
+            half = half.real + 1j * (1 / np.where(idle, 1, tau)).imag
+        np.fill_diagonal(inverse, np.where(idle, 1, half))
+        return inverse
+
+    @property
+    def _adjoint(self) -> int:
+        """BLAS's word for "transposed and conjugated"."""
+        return 2 if self._vectors.dtype.kind == "c" else 1
+
+    def __call__(self, Y: np.ndarray) -> np.ndarray:
+        inverse = self._inverse
+        V, k = self._vectors, self._vectors.shape[1]
+        gemm, trmm, trsm = scipy.linalg.get_blas_funcs(("gemm", "trmm", "trsm"), (V,))
+        inner = trmm(1.0, V[:k], Y, trans_a=self._adjoint, lower=1)
+        inner = trsm(1.0, inverse, inner, overwrite_b=1)
+        product = np.asarray(gemm(-1.0, V, inner))
+        product[:k] += Y
+        return product
+
+    def columns(self) -> np.ndarray:
+        """Q itself: for Y = I the inner matrix is a triangle, and a third of the work goes."""
+        inverse = self._inverse
+        V, k = self._vectors, self._vectors.shape[1]
+        trmm, trsm = scipy.linalg.get_blas_funcs(("trmm", "trsm"), (V,))
+        inner = trsm(1.0, inverse, np.array(V[:k].conj().T, order="F"), overwrite_b=1)
+        product = np.asarray(trmm(-1.0, inner, V, side=1))
+        product[np.arange(k), np.arange(k)] += 1
+        return product
+
+
+class _TriangularReflections(_Reflections):
+    """The same for vectors [I; V] with an upper triangular V."""
+
+    @functools.cached_property
+    def _inverse(self) -> np.ndarray:
+        return self._inverse_of(1)
+
+    def __call__(self, Y: np.ndarray) -> np.ndarray:
+        inverse = self._inverse
+        V, n = self._vectors, self._vectors.shape[1]
+        trmm, trsm = scipy.linalg.get_blas_funcs(("trmm", "trsm"), (V,))
+        active = np.asfortranarray(np.where(self._tau[:, None] == 0, 0, Y))
+        inner = trsm(1.0, inverse, active, overwrite_b=1)
+        product = np.empty((2 * n, Y.shape[1]), dtype=V.dtype, order="F")
+        product[:n] = Y - inner
+        product[n:] = trmm(-1.0, V, inner)
+        return product
+
+    def columns(self) -> np.ndarray:
+        return self(np.eye(self._vectors.shape[1], dtype=self._vectors.dtype, order="F"))
+
+
+# ---- QR by Cholesky factors, in terms of the array-API standard alone ----------------------------
+#
+# The Cholesky factor R of G = XᵀX gives Q = X R⁻¹, which is orthonormal only up to eps·κ(X)²; a
+# second pass over Q repairs that. Where κ(X) is too large for the first Cholesky factor to exist,
+# G gets a small multiple of the identity added and one more pass is made. Every step solves for Q
+# row by row, so Q R reproduces X to rounding whatever κ is; only the orthogonality has to be
+# earned, and it is checked at the end.
+
+
+def _is_tall(x: Array) -> bool:
+    """Is the matrix tall enough that products beat Householder vectors?"""
+    rows, columns = x.shape
+    return bool(columns > 0 and rows >= 2 * columns)
+
+
+def _thin_qr(x: Array) -> tuple[Array, Array]:
+    """Q and R of an array outside NumPy."""
+    with full_precision(x):
+        if _is_tall(x):
+            Q, G, R = _passes(x)
+            last = _cholesky(G) if _orthonormal(G) else None
+            if last is not None:
+                return over_triangle(Q, last), last @ R
+        Q, R = namespace(x).linalg.qr(x, mode="reduced")  # columns too nearly dependent
+    return Q, R
+
+
+def _cholesky_factor(x: Array) -> Array:
+    """A square F with FᵀF = xᵀx, to rounding relative to ‖x‖ whatever the rank of x is."""
+    xp = namespace(x)
+    largest = xp.max(xp.abs(x), axis=0)
+    vanishing = (largest > 0) & (largest < SQUARES_KEEP_DIGITS)
+    if bool(xp.any(vanishing)):
+        # Squares of such columns are no numbers any more; in units of their own they are.
+        size = xp.where(vanishing, largest, xp.ones_like(largest))[None, :]
+        return _cholesky_factor(x / size) * size
+    _, G, R = _passes(x)
+    last = _cholesky(G) if _orthonormal(G) else None
+    if last is None:
+        # Directions that x does not have stay near 0 in G; the passes before have brought all
+        # others near 1, so the halved digits of an eigenvalue do no harm here.
+        values, vectors = xp.linalg.eigh(G)
+        last = xp.sqrt(xp.clip(values, 0.0, math.inf))[:, None] * adjoint(vectors)
+    # A column of zeros stays one, as it does under Householder vectors: a feature that does not
+    # vary is known by it, however small its rounding would be.
+    return xp.where((largest > 0)[None, :], last @ R, xp.zeros_like(R))
+
+
+def _passes(x: Array) -> tuple[Array, Array, Array]:
+    """Q, its Gram matrix and R with x = Q R, after one pass or, if need be, two."""
+    G = adjoint(x) @ x
+    step = _cholesky(G)
+    if step is None:
+        step = _shifted(G)
+    Q, R = over_triangle(x, step), step
+    G = adjoint(Q) @ Q
+    if _orthonormal(G):
+        return Q, G, R
+    step = _shifted(G)
+    Q, R = over_triangle(Q, step), step @ R
+    return Q, adjoint(Q) @ Q, R
+
+
+def _orthonormal(G: Array) -> bool:
+    xp = namespace(G)
+    off = G - identity(G.shape[0], G)
+    return bool(xp.sum(xp.abs(off) ** 2) < NEARLY_ORTHONORMAL**2)
+
+
+def _shifted(G: Array) -> Array:
+    """Cholesky factor of G plus a multiple of the identity near its rounding error."""
+    xp, n = namespace(G), G.shape[0]
+    trace = float(xp.sum(xp.abs(xp.linalg.diagonal(G))))
+    shift = n * float(xp.finfo(G.dtype).eps) * trace if trace > 0 else 1.0
+    for _ in range(SHIFTS):
+        found = _cholesky(G + shift * identity(n, G))
+        if found is not None:
+            return found
+        shift *= SHIFT_STEP
+    return math.sqrt(shift) * identity(n, G)  # any regular matrix keeps x = Q R true
+
+
+def _cholesky(G: Array) -> Array | None:
+    """Upper triangular factor of G, or None where rounding has made G indefinite."""
+    xp = namespace(G)
+    try:
+        R = xp.linalg.cholesky(G, upper=True)
+    except (np.linalg.LinAlgError, RuntimeError):  # torch raises a RuntimeError of its own
+        return None
+    return R if bool(xp.all(xp.isfinite(xp.linalg.diagonal(R)))) else None
