@@ -15,11 +15,11 @@ from pathlib import Path
 
 import dask
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 from distributed import Client, LocalCluster
 
 from cospan import JointFrame, Summary
-from cospan.distributed import write_scores
 
 # With nothing left to choose: the rows sampled for choices depend on the blocks.
 SETTINGS = {"shrinkage": 0.01, "units": "common", "pooling": 0, "dof": 1}
@@ -28,6 +28,13 @@ SETTINGS = {"shrinkage": 0.01, "units": "common", "pooling": 0, "dof": 1}
 def made(block_id, seed, shape, shift):
     rng = np.random.default_rng([seed, *block_id])
     return rng.standard_normal(shape) * np.geomspace(2, 0.2, shape[1]) + shift
+
+
+def write_scores(frame, Z, folder):
+    """The workers write the angles, one Parquet file per block."""
+    theta = dd.from_dask_array(frame.align(Z).theta, columns="theta")
+    theta.to_frame().to_parquet(folder)
+    return sorted(folder.glob("*.parquet"))
 
 
 def collection(n, d, seed, size, shift=0.0):

@@ -32,6 +32,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.preprocessing import StandardScaler
 
 from cospan import compare, shift_test
+from cospan.evidence import Reading, find
 
 LEVEL, PERMUTATIONS = 0.05, 199
 
@@ -234,10 +235,28 @@ def clusters(rng, n=40, size=10):
     return rows[:half], rows[half:], np.repeat(np.arange(n), size)
 
 
+def with_gaps(rng, n):
+    """Numbers, a category and a boolean, each with gaps, as the engine reads them."""
+    x, y = rng.normal(size=n), rng.exponential(size=n)
+    columns = [x, x + y, rng.choice(4.0, n, p=[0.6, 0.3, 0.08, 0.02]), rng.random(n) < 0.1]
+    read = []
+    for k, values in enumerate(columns):
+        values = np.where(rng.random(n) < 0.1, np.nan, np.asarray(values, dtype=float))
+        read.append(Reading(k, "", values, ("a", "b", "c", "d")[: 6 - k] if k > 1 else None))
+    return read
+
+
+def of_readings(A, B, seed):
+    return find(["x", "y", "c", "b"], A, B, permutations=PERMUTATIONS, seed=seed).p
+
+
 def level(draws):
     found = []
-    for name, design in NULLS.items():
-        found.append(rejections(design, draws, ours))
+    gaps = {"mixed with gaps": (100, 100), "mixed with gaps, 60 and 600": (60, 600)}
+    cases = [(name, design, ours) for name, design in NULLS.items()]
+    cases += [(name, drawn(with_gaps, *n), of_readings) for name, n in gaps.items()]
+    for name, design, test in cases:
+        found.append(rejections(design, draws, test))
         print(f"{name:32} {found[-1]:.1%}", flush=True)
     print(f"{'mean':32} {np.mean(found):.1%}, largest {np.max(found):.1%}")
     told = untold = 0
@@ -353,10 +372,10 @@ def subgroup(T, B, rng):
     levels = [x for x, share in shares.items() if 0.1 <= share <= 0.6]
     if not levels:
         return None
-    at = B[g] == rng.choice(levels)
+    level = rng.choice(levels)
     B[c] = B[c].astype(float)
-    B.loc[at, c] += 1.5 * T[c].std()
-    return {c}
+    B.loc[B[g] == level, c] += 1.5 * T[c].std()
+    return {c: (g, str(level))}
 
 
 def copied(T, B, rng):
@@ -368,6 +387,12 @@ def copied(T, B, rng):
     return {c}
 
 
+def cut_text(T, B, rng):
+    """A column of references, in both sets; a fifth of them cut in the second."""
+    B["reference"] = B["reference"].where(rng.random(len(B)) >= 0.2, B["reference"].str[:6])
+    return {"reference"}
+
+
 def duplicated(T, B, rng):
     B.loc[B.index[: len(B) // 10]] = B.loc[B.index[len(B) // 10 : 2 * (len(B) // 10)]].to_numpy()
     return {""}
@@ -375,7 +400,7 @@ def duplicated(T, B, rng):
 
 FAULTS = (
     add_mean, scale, collapsed_level, missing, unit, sentinel, permuted, swapped, subgroup, copied,
-    duplicated,
+    duplicated, cut_text,
 )  # fmt: skip
 
 
@@ -386,22 +411,32 @@ def split(T, rng, most=1000):
 
 
 def named(draws):
-    every = tables()
+    """In tables of at least 1,000 rows: a few rows of a hundred say nothing for sure."""
+    every = {name: T for name, T in tables().items() if len(T) >= 1000}
     for fault in FAULTS:
-        hits = done = wrong = 0
+        hits = done = wrong = inside = 0
         for name, T in every.items():
             for k in range(draws):
                 rng = np.random.default_rng([k, len(name)])
                 A, B = split(T, rng)
+                if fault is cut_text:
+                    for X in (A, B):
+                        X["reference"] = [f"AB-{n:08d}" for n in rng.integers(0, 10**8, len(X))]
                 meant = fault(T, B, rng)
                 if meant is None:
                     break
                 found = compare(A, B).findings
                 done += 1
                 hits += bool(found) and found[0].column in meant
-                wrong += len({one.column for one in found} - meant - {""})
+                wrong += len({one.column for one in found} - {*meant, ""})
+                if fault is subgroup and found:
+                    first = found[0]
+                    where = first.where or (first.second, first.detail)
+                    inside += meant.get(first.column) == where
+        level = f", with its level in {inside / done:.1%}" if fault is subgroup else ""
         print(
-            f"{fault.__name__:16} first in {hits / done:.1%} of {done}, {wrong / done:.2f} others",
+            f"{fault.__name__:16} first in {hits / done:.1%} of {done}, "
+            f"{wrong / done:.2f} others{level}",
             flush=True,
         )
 

@@ -125,7 +125,7 @@ def test_each_set_is_read_once_and_again_where_every_row_is_scored(sets, monkeyp
     monkeypatch.setattr(Source, "chunks", lambda self: (read.append(self.name), chunks(self))[1])
     compare(sets, n_permutations=19)
     assert sorted(read) == sorted(sets)
-    monkeypatch.setattr("cospan.summary.reservoir.FEWEST_ROWS", 20)
+    monkeypatch.setattr("cospan.summary.sample.FEWEST_ROWS", 20)
     monkeypatch.setattr("cospan.comparison.reading.SAMPLE_ROWS", 20)
     for every, times, codes in ((True, 2, set()), (False, 1, {"sampled"})):
         read.clear()
@@ -138,7 +138,7 @@ def test_each_set_is_read_once_and_again_where_every_row_is_scored(sets, monkeyp
 
 
 def test_the_order_of_the_sets_decides_no_sample(sets, monkeypatch):
-    monkeypatch.setattr("cospan.summary.reservoir.FEWEST_ROWS", 20)
+    monkeypatch.setattr("cospan.summary.sample.FEWEST_ROWS", 20)
     monkeypatch.setattr("cospan.comparison.reading.SAMPLE_ROWS", 20)
     turned = dict(reversed(sets.items()))
     one, other = (compare(s, n_permutations=19, score_all=False) for s in (sets, turned))
@@ -204,7 +204,7 @@ def test_errors_name_the_option_that_mends_them(sets, files):
 
 
 def test_a_sampled_set_is_remarked_with_its_remedy(sets, files, monkeypatch):
-    monkeypatch.setattr("cospan.summary.reservoir.FEWEST_ROWS", 40)
+    monkeypatch.setattr("cospan.summary.sample.FEWEST_ROWS", 40)
     monkeypatch.setattr("cospan.comparison.reading.SAMPLE_ROWS", 40)
     found = compare(sets, score_all=False, n_permutations=19)
     remedies = {one.remedy for one in found.warnings if one.code == "sampled"}

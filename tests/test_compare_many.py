@@ -244,7 +244,7 @@ def test_the_data_is_read_at_most_twice_however_many_sets(monkeypatch):
     compare_many(sets)
     assert sum(n for _, n in read) == 240  # kept whole: one pass is enough
     assert len(calls) <= 7 * 6  # so many for each set, whatever the number of pairs
-    monkeypatch.setattr("cospan.summary.reservoir.FEWEST_ROWS", 10)
+    monkeypatch.setattr("cospan.summary.sample.FEWEST_ROWS", 10)
     monkeypatch.setattr("cospan.comparison.reading.SAMPLE_ROWS", 10)
     read.clear()
     whole = compare_many(sets)
@@ -297,7 +297,7 @@ def test_classes_too_large_to_keep_are_scored_in_a_second_pass(monkeypatch, four
     given = {"shrinkage": 0.3, "units": "own", "pooling": 0, "dof": 1, "calibrate": False}
     whole = compare_many(rows, label=labels, **given)
     assert whole.names == ("1", "2", "3", "10")
-    monkeypatch.setattr("cospan.summary.reservoir.FEWEST_ROWS", 10)
+    monkeypatch.setattr("cospan.summary.sample.FEWEST_ROWS", 10)
     monkeypatch.setattr("cospan.comparison.reading.SAMPLE_ROWS", 10)
     again = compare_many(rows, label=labels, **given)
     assert again.scored == whole.scored == (60, 45, 70, 50)

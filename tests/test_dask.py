@@ -18,7 +18,7 @@ from numpy.testing import assert_allclose
 
 import cospan.distributed
 from cospan import JointFrame, Summary, compare
-from cospan.distributed.lazy import _for_workers
+from cospan.distributed import _for_workers
 from cospan.errors import InputError
 from cospan.summary import SummaryOptions, of_chunks, of_rows
 
@@ -188,11 +188,6 @@ def test_weights_of_rows_left_out_go_with_their_blocks(tmp_path):
     assert_allclose(found.theta.compute(), expected.theta, atol=1e-12)
     lazily = frame.left_out(lazy(A), "A", sample_weight=da.from_array(w, chunks=30))
     assert_allclose(lazily.theta.compute(), expected.theta, atol=1e-12)
-    files = cospan.distributed.write_scores(frame, lazy(A), tmp_path, side="A", sample_weight=w)
-    table = pd.concat([pd.read_parquet(path) for path in files])
-    assert_allclose(table["theta"], expected.degrees, atol=1e-10)
-    with pytest.raises(InputError, match="give their side too"):
-        cospan.distributed.write_scores(frame, lazy(A), tmp_path, sample_weight=w)
     with pytest.raises(InputError, match="not known yet"):
         frame.left_out(lazy(A)[lazy(A)[:, 0] > 0], "A", sample_weight=w)
 
@@ -209,36 +204,6 @@ def test_dataframes_keep_their_names_and_are_checked():
     assert_allclose(frame.align(collection).theta.compute(), frame.align(table).theta, atol=1e-12)
     with pytest.raises(InputError, match="another order"):
         frame.align(collection[["y", "x", "z"]])
-
-
-def test_workers_write_the_scores(tmp_path):
-    A, B, Z = rows(300), rows(300, seed=1), rows(100, seed=2)
-    frame = JointFrame.fit(A, B, shrinkage=0.1)
-    files = cospan.distributed.write_scores(frame, lazy(Z, 40), tmp_path / "scores")
-    assert [path.name for path in files] == [f"part-{i:05d}.parquet" for i in range(3)]
-    table = pd.concat([pd.read_parquet(path) for path in files])
-    expected = frame.align(Z)
-    assert_allclose(table["theta"], expected.degrees, atol=1e-10)
-    assert_allclose(table["cost_b"], expected.cost_b)
-    assert list(table["id"]) == list(range(100))
-    assert_allclose(table["typicality_a"], expected.typicality_a)
-    assert table["suspicion"].isna().all()
-
-
-def test_workers_write_the_table_that_a_comparison_has(tmp_path):
-    """The same columns, in the same order, whoever writes them."""
-    A, B = rows(300), rows(300, seed=1)
-    frame = JointFrame.fit(A, B)
-    table = cospan.compare(A, B, n_permutations=19).to_frame("pandas")
-    for side, part in (("A", A), ("B", B)):
-        files = cospan.distributed.write_scores(frame, lazy(part), tmp_path / side, side=side)
-        written = pd.concat([pd.read_parquet(path) for path in files])
-        assert list(written) == list(table)
-        mine = table[table["set"] == side]
-        for column in list(table)[2:]:
-            # A row's own cost is among those it is compared with: rounding may move it by a rank.
-            atol = 1.5 / 301 if column.startswith("typicality") else 1e-9
-            assert_allclose(written[column], mine[column], atol=atol, err_msg=column)
 
 
 def test_errors_say_what_is_wrong():
@@ -401,12 +366,3 @@ def test_a_bad_value_is_found_in_its_block():
     frame = JointFrame.fit(rows(50, d=3, seed=1), rows(50, d=3, seed=2), shrinkage=0.1)
     with pytest.raises(InputError, match=r"^Block 2 \(from 0\): Z contains NaN at row 10"):
         frame.align(da.from_array(X, chunks=(30, 3))).theta.compute()
-
-
-def test_scores_are_not_mixed_with_those_of_an_earlier_run(tmp_path):
-    A, B = rows(120, d=4, seed=1), rows(100, d=4, seed=2)
-    frame = JointFrame.fit(A, B, shrinkage=0.1)
-    cospan.distributed.write_scores(frame, da.from_array(A, chunks=(40, 4)), tmp_path)
-    with pytest.raises(InputError, match=r"part-00002.parquet of an earlier run"):
-        cospan.distributed.write_scores(frame, da.from_array(A, chunks=(60, 4)), tmp_path)
-    cospan.distributed.write_scores(frame, da.from_array(B, chunks=(40, 4)), tmp_path)

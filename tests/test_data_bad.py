@@ -557,7 +557,7 @@ def test_the_table_of_bad_inputs_is_long_enough():
 def test_bad_standard_input_leaves_no_temporary_file(payload, tmp_path):
     code = (
         "from cospan.data import encode, open_source; from cospan.errors import SourceError\n"
-        "try: open_source('-').read()\n"
+        "try: encode([open_source('-')])[0].read()\n"
         "except SourceError as error: print(error)"
     )
     done = subprocess.run(

@@ -11,16 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cospan.data import READINGS, EncodingPlan, encode, open_source
-from cospan.data.learn import SetLearner, looks_like_identifier
-from cospan.data.sketches import (
-    HASHES,
-    Distinct,
-    Levels,
-    Moments,
-    Order,
-    number_hashes,
-    text_hashes,
-)
 from cospan.errors import CospanWarning, InputError
 from opened import learn_plan, opened
 
@@ -370,8 +360,9 @@ def test_rare_levels_are_chosen_whichever_set_they_are_in():
 def test_names_of_identifiers():
     yes = ("id", "ID", "userId", "user_id", "PassengerId", "index", "Unnamed: 0", "", "rownames")
     no = ("idle", "humidity", "0", "12", "keyboard", "valid", "grid", "identity crisis")
-    assert all(map(looks_like_identifier, yes))
-    assert not any(map(looks_like_identifier, no))
+    table = {name: np.arange(10) for name in (*yes, *no)}
+    plan = encode([open_source(table)])[0].plan
+    assert set(plan.left_out) == set(yes)
 
 
 def test_asked_for_is_taken():
@@ -476,110 +467,41 @@ def test_the_listing_says_what_becomes_of_each_column():
     assert "Left out: 'k' (it has no values)" in notes
 
 
-# Sketches ------------------------------------------------------------------------------------
-
-
-@given(st.lists(st.floats(-1e8, 1e8, allow_subnormal=False), min_size=1), st.integers(0, 50))
-@settings(deadline=None)
-def test_moments_of_parts_are_those_of_the_whole(values, cut):
-    values = np.array(values)
-    whole, first, second = Moments(), Moments(), Moments()
-    whole.add(values)
-    first.add(values[:cut])
-    second.add(values[cut:])
-    first.merge(second)
-    assert first.count == len(values)
-    np.testing.assert_allclose(first.mean, values.mean(), rtol=1e-9, atol=1e-6)
-    np.testing.assert_allclose(first.deviation, values.std(), rtol=1e-6, atol=1e-6)
-    assert (first.low, first.high) == (values.min(), values.max())
-    assert (whole.low, whole.high) == (values.min(), values.max())
-
-
-def test_weights_count_values():
-    plain, weighted = Moments(), Moments()
-    plain.add(np.array([1.0, 1.0, 4.0]))
-    weighted.add(np.array([1.0, 4.0]), np.array([2.0, 1.0]))
-    assert plain.mean == weighted.mean
-    assert plain.squares == pytest.approx(weighted.squares)
-
-
-def test_levels_beyond_the_limit_are_too_low_by_at_most_their_slack():
-    rng = np.random.default_rng(1)
-    texts = [f"l{i}" for i in (rng.pareto(0.7, 20_000) * 10).astype(int)]
-    truth = pd.Series(texts).value_counts()
-    parts = [Levels(limit=100) for _ in range(5)]
-    for part, block in zip(parts, np.array_split(texts, 5), strict=True):
-        for piece in np.array_split(block, 20):
-            names, counts = np.unique(piece, return_counts=True)
-            part.add(names.tolist(), counts.tolist())
-    whole = parts[0]
-    for part in parts[1:]:
-        whole.merge(part)
-    assert len(whole.counts) <= 100
-    assert 0 < whole.slack <= len(texts) / 100
-    for level, count in truth.items():
-        kept = whole.counts.get(level, 0)
-        assert count - whole.slack <= kept <= count
-
-
-def test_the_number_of_different_values_is_exact_when_small_and_close_when_large():
-    texts = pa.array([f"key {i}" for i in range(100_000)])
-    few, many, merged = Distinct(), Distinct(), Distinct()
-    few.add(text_hashes(texts.slice(5, 900)))
-    few.add(text_hashes(texts.slice(5, 900)))
-    assert few.estimate == 900
-    many.add(text_hashes(texts))
-    assert many.estimate == pytest.approx(100_000, rel=4 / math.sqrt(HASHES))
-    for start in range(0, 100_000, 30_000):
-        merged.add(text_hashes(texts.slice(start, 50_000)))
-    np.testing.assert_array_equal(merged.hashes, many.hashes)
-    assert len(np.unique(text_hashes(texts))) == 100_000
-    assert len(np.unique(number_hashes(np.arange(1e5)))) == 100_000
-
-
-def test_order_is_seen_across_blocks():
-    values = np.arange(10.0)
-    for cut in (0, 3, 10):
-        order, rest = Order(), Order()
-        order.add(values[:cut])
-        rest.add(values[cut:])
-        order.merge(rest)
-        assert order.strict
-    broken, rest = Order(), Order()
-    broken.add(values[5:])
-    rest.add(values[:5])
-    broken.merge(rest)
-    assert not broken.strict
-    assert not Order().strict
-
-
-def test_learners_of_parts_are_those_of_the_whole():
-    rng = np.random.default_rng(3)
-    n = 300
-    batch = pa.record_batch(
+def test_how_rows_are_cut_into_blocks_does_not_matter():
+    rng = np.random.default_rng(7)
+    n = 500
+    table = pd.DataFrame(
         {
-            "n": pa.array(rng.integers(0, 50, n).astype(float), mask=rng.random(n) < 0.1),
-            "t": pa.array(rng.choice(["a", "b", "c", None], n)),
-            "d": pa.array([f"2020-01-{d:02}" for d in rng.integers(1, 29, n)]),
+            "n": np.where(rng.random(n) < 0.1, np.nan, rng.integers(0, 50, n)),
+            "t": rng.choice(["a", "b", "c", None], n),
+            "d": [f"2020-01-{d:02}" for d in rng.integers(1, 29, n)],
+            "many": [f"level {i}" for i in rng.integers(0, 200, n)],
             "id": np.arange(n),
         }
     )
-    shapes = dict.fromkeys(batch.schema.names, ())
-    whole = SetLearner.of_columns("s", shapes, {})
-    whole.add(batch)
-    parts = []
-    for start in range(0, n, 70):
-        parts.append(SetLearner.of_columns("s", shapes, {}))
-        parts[-1].add(batch.slice(start, 70))
-    first = parts[0]
-    for part in parts[1:]:
-        first.merge(part)
-    for name in shapes:
-        one, other = whole.columns[name], first.columns[name]
-        assert (one.rows, one.missing, one.families) == (other.rows, other.missing, other.families)
-        assert (one.whole, one.order.strict) == (other.whole, other.order.strict)
-        for kind, moments in one.values.items():
-            assert moments.mean == pytest.approx(other.values[kind].mean, rel=1e-14)
-        if one.text is not None:
-            assert one.text.levels.counts == other.text.levels.counts
-            assert set(one.text.readings) == set(other.text.readings)
+    whole, cut = (encode([open_source(table, chunk_rows=k)])[0] for k in (n, 70))
+    assert cut.plan == whole.plan
+    np.testing.assert_array_equal(cut.read().rows, whole.read().rows)
+    for one, other in zip(whole.profiles[0].columns, cut.profiles[0].columns, strict=True):
+        assert (one.rows, one.missing, one.levels) == (other.rows, other.missing, other.levels)
+        np.testing.assert_allclose([one.mean, one.deviation], [other.mean, other.deviation])
+
+
+def test_how_identifiers_and_free_text_are_written_is_watched_beside_the_rows():
+    rng = np.random.default_rng(0)
+    refs = [f"AB-{n:06d}" for n in rng.permutation(10**6)[:60]]
+    texts = [f"Ünder {a} no {b} times!" for a, b in rng.integers(0, 99, (60, 2))]
+    frame = pd.DataFrame({"x": rng.normal(size=60), "ref": refs, "said": texts})
+    frame.loc[3, "ref"] = None
+    source = encode([open_source(frame)])[0]
+    parts = ("length", "digits", "letters", "capitals", "blanks", "other characters")
+    assert source.plan.watched == tuple((c, part) for c in ("ref", "said") for part in parts)
+    assert source.plan.feature_names == ("x",)
+    watched = source.read().watched
+    assert np.isnan(watched[3, :6]).all()
+    assert watched[0, :6].tolist() == [9, 6, 2, 2, 0, 1]
+    text = texts[0]
+    assert watched[0, 6:].tolist() == [
+        len(text), sum(map(str.isdigit, text)), sum(map(str.isalpha, text)), 1, 4, 1
+    ]  # fmt: skip
+    assert EncodingPlan.from_dict(source.plan.to_dict()).watched == source.plan.watched

@@ -1,5 +1,6 @@
 """Columns are matched by name first: what changed in the schema is told, and the rest compared."""
 
+import gzip
 import json
 
 import numpy as np
@@ -75,7 +76,7 @@ def test_the_command_tells_it_too_and_ends_well(tmp_path, capsys, monkeypatch):
     with pytest.raises(SystemExit) as ended:
         main()
     assert not ended.value.code
-    assert "price is in a.csv only." in capsys.readouterr().out
+    assert "price is in a only." in capsys.readouterr().out
 
 
 def test_several_sets_say_which_have_a_column():
@@ -134,14 +135,23 @@ def test_one_absurd_cell_counts_as_missing_and_is_told(absurd, tmp_path):
     other = B.copy()
     other.loc[3, "price"] = absurd
     other.to_csv(tmp_path / "b.csv", index=False)
+    other.rename(columns={"x": "y"}).to_csv(tmp_path / "renamed.csv", index=False)
     for sets in ((A, other), (A, tmp_path / "b.csv")):
-        with pytest.warns(CospanWarning, match="count as missing: 1 in 'price'"):
-            found = compare(*sets, n_permutations=19)
-        assert found.changes is not None
+        found = compare(*sets, n_permutations=19)
+        first = found.findings[0]
+        assert (first.kind, first.column) == ("absurd", "price")
+        assert "price is infinite, beyond 1e100 or too small" in found.verdict.sentences[0]
+    found = compare(A, tmp_path / "renamed.csv", n_permutations=19)
+    assert [one.kind for one in found.findings[:2]] == ["renamed", "absurd"]
     rows = np.array(A[["x", "price"]])
     rows[5, 1] = absurd
-    with pytest.warns(CospanWarning, match="count as missing: 1 in '1'"):
-        compare(rows, np.array(B[["x", "price"]]), n_permutations=19)
+    found = compare(rows, np.array(B[["x", "price"]]), n_permutations=19)
+    assert (found.findings[0].kind, found.findings[0].column) == ("absurd", "1")
+
+
+def test_a_retyped_column_is_said_once():
+    found = compare(A, B.assign(price=["high" if p > 0 else "low" for p in B["price"]]), seed=0)
+    assert sum("price" in line for line in found.verdict.sentences) == 1
 
 
 def test_columns_of_nothing_but_odd_values_end_no_run(tmp_path):
@@ -175,5 +185,31 @@ def test_packed_text_is_the_same_table(ending, tmp_path):
 )
 def test_faults_of_text_are_said_by_line_and_column(text, match, tmp_path):
     (tmp_path / "x.csv").write_bytes(text)
-    with pytest.raises(cospan.errors.SourceError, match=match):
-        encode([open_source(tmp_path / "x.csv")])[0].read()
+    (tmp_path / "x.csv.gz").write_bytes(gzip.compress(text))
+    for name in ("x.csv", "x.csv.gz"):
+        with pytest.raises(cospan.errors.SourceError, match=match):
+            encode([open_source(tmp_path / name)])[0].read()
+
+
+def test_compressed_arrays_larger_than_memory_are_refused(tmp_path, monkeypatch):
+    np.savez_compressed(tmp_path / "x.npz", x=np.zeros((1000, 10)))
+    monkeypatch.setattr("os.sysconf", lambda name: 16)
+    with pytest.raises(cospan.errors.SourceError, match="unpacked it takes 80,128 bytes"):
+        open_source(tmp_path / "x.npz")
+
+
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        (("july.csv", "june.csv"), ("july", "june")),
+        (("x/a.csv", "y/a.csv"), ("a.csv (A)", "a.csv (B)")),
+        (("a.csv", "a.parquet"), ("a.csv", "a.parquet")),
+    ],
+)
+def test_sets_are_called_after_their_files(files, names, tmp_path):
+    for file, table in zip(files, (A, B), strict=True):
+        path = tmp_path / file
+        path.parent.mkdir(exist_ok=True)
+        table.to_csv(path, index=False) if path.suffix == ".csv" else table.to_parquet(path)
+    found = compare(*(tmp_path / file for file in files), n_permutations=19)
+    assert tuple(found.names) == names

@@ -16,26 +16,7 @@ from cospan.evidence import Finding, Fold, QualityNote, Reading, Size, find, siz
 from cospan.evidence.size import delong
 from cospan.evidence.test import _rare_z
 from cospan.wording import note_sentence, of_hundred, sentence, size_sentence
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
-
-
-def mixed(n, seed=0):
-    """A table with every kind of column."""
-    draw = rng(seed)
-    age = draw.normal(40, 10, n)
-    return pd.DataFrame(
-        {
-            "age": age,
-            "pay": 100 * age + draw.normal(0, 300, n),
-            "hours": draw.exponential(8, n),
-            "town": draw.choice(["Rome", "Oslo", "Bonn"], n, p=[0.5, 0.3, 0.2]),
-            "open": draw.random(n) < 0.3,
-            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(draw.integers(0, 900, n), "D"),
-        }
-    )
+from mixed_tables import mixed, rng
 
 
 def read(rows):
@@ -298,7 +279,7 @@ def test_rows_that_repeat_are_said_first_and_do_not_bend_the_rest(table):
     assert (found.findings[0].kind, found.findings[0].detail) == ("repeated rows", "within B")
     assert found.findings[0].a == n
     assert len(found.findings) == 1
-    assert f"{n} rows of B repeat another row of it." in str(found.verdict)
+    assert f"{n} rows of B repeat an earlier row." in str(found.verdict)
 
 
 def test_rows_that_meet_by_chance_are_no_copies():
@@ -352,6 +333,97 @@ def test_a_total_that_is_no_sum_any_more_is_found():
     B[:24, 3] += rng(2).normal(0, 3, 24)
     found = shift_test(A, B)
     assert found.pvalue <= 0.01
+
+
+# ---- texts, dates, units ------------------------------------------------------------------------
+
+WORDS = ("red", "green", "Äpfel", "fast", "slow", "one", "two")
+
+
+def with_texts(n, seed):
+    draw = rng([seed, 9])
+    notes = [" ".join(draw.choice(WORDS, draw.integers(3, 9))) for _ in range(n)]
+    ids = [f"AB-{k:08d}" for k in draw.permutation(10**6)[:n]]
+    return mixed(n, seed).assign(ref=ids, note=notes)
+
+
+TEXT_FAULTS = {
+    "cut": ("ref", lambda text: text.str[:7], "length"),
+    "capitals": ("note", lambda text: text.str.upper(), "capitals"),
+    "encoded again": ("note", lambda text: text.str.replace("Ä", "Ã¤"), None),
+    "padded": ("note", lambda text: text + "   ", "blanks"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Left out")
+@pytest.mark.parametrize("fault", TEXT_FAULTS)
+def test_texts_that_are_written_differently_are_named(fault):
+    column, change, part = TEXT_FAULTS[fault]
+    a, b = with_texts(500, 1), with_texts(500, 2)
+    some = rng(3).random(500) < 0.2
+    b.loc[some, column] = change(b.loc[some, column])
+    found = compare(a, b, curve="none")
+    (first,) = found.findings
+    assert (found.p, first.kind, first.column) == (0.001, "text", column)
+    assert part in (None, first.part)
+    assert found.features[column].kind == "text"
+    assert found.verdict.shares == {}
+    json.loads(found.to_json())
+
+
+@pytest.mark.filterwarnings("ignore:Left out")
+def test_texts_that_are_gone_are_missing():
+    a, b = with_texts(500, 1), with_texts(500, 2)
+    b.loc[::5, "note"] = None
+    (first,) = compare(a, b, curve="none").findings
+    assert (first.kind, first.column, first.b) == ("missing", "note", 0.2)
+
+
+def test_dates_have_a_day_of_the_week():
+    a, b = mixed(500, 1), mixed(500, 2)
+    sundays = b["since"].dt.day_of_week == 6
+    b.loc[sundays, "since"] += pd.Timedelta(days=1)
+    first = compare(a, b, curve="none").findings[0]
+    assert (first.kind, first.column, first.part) == ("level", "since", "weekday")
+    assert first.detail in ("Sunday", "Monday")
+
+
+@pytest.mark.parametrize("unit", [(1000.0, 0.0), (1 / 60, 0.0), (1.8, 32.0), (1.0, 273.15)])
+def test_another_unit_is_said_as_such(unit):
+    draw = rng(5)
+    A, B = (np.column_stack([draw.normal(size=400), draw.gamma(40, 0.5, 400)]) for _ in range(2))
+    factor, offset = unit
+    B[:, 1] = factor * B[:, 1] + offset
+    first = compare(A, B, curve="none").findings[0]
+    assert (first.column, first.kind) == ("x1", "mean")
+    assert first.unit == pytest.approx(unit, rel=0.02)
+    assert first.beyond > 0.9
+
+
+def test_a_shift_of_the_mean_is_no_other_unit():
+    A, B = rng(1).normal(40, 10, (2, 400, 2))
+    B[:, 1] += 8
+    first = compare(A, B, curve="none").findings[0]
+    assert (first.kind, first.unit) == ("mean", None)
+
+
+def test_what_could_have_been_seen_is_seen_in_four_of_five():
+    """A shift by the smallest change, in fresh rows of the same kind."""
+    smallest = found_in(*rng(0).normal(size=(2, 200, 5))).seen["x1"]
+    assert smallest.deviations == pytest.approx(smallest.mean, rel=0.1)
+    named = 0
+    for seed in range(40):
+        A, B = rng([seed, 1]).normal(size=(2, 200, 5))
+        B[:, 1] += smallest.mean
+        named += "x1" in {one.column for one in found_in(A, B, permutations=199).findings}
+    assert 26 <= named <= 39  # 80 % of 40, and two and a half standard errors
+
+
+def test_no_difference_says_what_would_have_been_seen():
+    found = compare(mixed(300, 3), mixed(300, 4), curve="none")
+    said = [one for one in found.verdict.sentences if "would most likely have been seen" in one]
+    assert (found.verdict.differs, len(said)) == (False, 1)
+    assert found.verdict.smallest["town"].share == pytest.approx(0.15, abs=0.03)
 
 
 # ---- the size -----------------------------------------------------------------------------------
@@ -484,48 +556,69 @@ def test_findings_are_plain_data():
 
 SENTENCES = {
     "age rose from 32.4 to 45.1.": Finding("mean", "age", a=32.4, b=45.1),
-    "v[3] fell from 2 to 1.": Finding("mean", "v", detail="3", a=2.0, b=1.0),
-    "The length of note fell from 40 to 20 on average.": Finding(
-        "mean", "note", detail="length", a=40.0, b=20.0
+    "v[3] fell from 2 to 1.": Finding("mean", "v", part="3", a=2.0, b=1.0),
+    "age rose from 32 to 45, partly beyond the range of June.": Finding(
+        "mean", "age", a=32.0, b=45.0, beyond=0.3
+    ),
+    "pay is 1000 times as large throughout in July, as in another unit.": Finding(
+        "mean", "pay", a=3.2, b=3200.0, unit=(1000.0, 0.0)
+    ),
+    "pay is 2.2 times as small throughout in July, as in another unit.": Finding(
+        "mean", "pay", a=2.2, b=1.0, unit=(1 / 2.2, 0.0)
+    ),
+    "pay is 90 lower throughout in July.": Finding("mean", "pay", a=100.0, b=10.0, unit=(1, -90.0)),
+    "warm looks like Celsius in June and Fahrenheit in July.": Finding(
+        "mean", "warm", a=10.0, b=50.0, unit=(1.8, 32.0)
     ),
     "age varies 20% less in July.": Finding("spread", "age", a=1.0, b=0.8),
     "age varies 3 times as much in July.": Finding("spread", "age", a=1.0, b=3.0),
     "age does not vary in July.": Finding("spread", "age", a=1.0, b=0.0),
-    "The share of age up to 40 rose from 35% to 46%.": Finding(
+    "Rows with age up to 40 rose from 35% to 46%.": Finding(
         "shape", "age", detail="40.0", a=0.35, b=0.46
     ),
     "town = Oslo fell from 30% to 20%.": Finding("level", "town", detail="Oslo", a=0.3, b=0.2),
-    "town is Rome in 5% of July, and never in June.": Finding(
+    "town is Rome in 5% of July, never in June.": Finding(
         "level", "town", detail="Rome", a=0.0, b=0.05
     ),
-    "The share of age that is exactly -999 rose from 0% to 8%.": Finding(
+    "Sundays in day fell from 14% to 2%.": Finding(
+        "level", "day", detail="Sunday", part="weekday", a=0.14, b=0.02
+    ),
+    "age is exactly -999 in 8% of July, never in June.": Finding(
         "value", "age", detail="-999.0", a=0.0, b=0.08
     ),
-    "age is missing in 11% of July, and never in June.": Finding("missing", "age", a=0.0, b=0.11),
-    "age is missing in 11% of July (4% of June).": Finding("missing", "age", a=0.04, b=0.11),
-    "The share of age that is a whole number rose from 2% to 100%.": Finding(
-        "rounding", "age", detail="1", a=0.02, b=1.0
+    "age is missing in 11% of July, never in June.": Finding("missing", "age", a=0.0, b=0.11),
+    "age is missing in 11% of July, up from 4%.": Finding("missing", "age", a=0.04, b=0.11),
+    "age is a whole number in 2% of July, down from 100%.": Finding(
+        "rounding", "age", detail="1", a=1.0, b=0.02
+    ),
+    "note is shorter in July: 20 characters on average, 40 in June.": Finding(
+        "text", "note", part="length", a=40.0, b=20.0
+    ),
+    "note has more capitals in July: 9 on average, 2 in June.": Finding(
+        "text", "note", part="capitals", a=2.0, b=9.0
+    ),
+    "pay has 3 infinite or absurd values in July, counted as missing.": Finding(
+        "absurd", "pay", a=0.0, b=3.0
     ),
     "For the same pay, age is 4.2 higher in July.": Finding("given", "age", "pay", a=30.1, b=34.3),
-    "pay and the other columns say less about age in July.": Finding(
-        "scatter", "age", "pay", a=1.0, b=1.4
-    ),
+    "age follows pay less closely in July.": Finding("scatter", "age", "pay", a=1.0, b=1.4),
     "sum follows from the other columns, but not in 5% of July.": Finding(
         "identity", "sum", a=0.0, b=0.05
     ),
     "The correlation of age and pay rose from 0.16 to 0.37.": Finding(
         "relation", "age", "pay", a=0.16, b=0.37
     ),
+    "The curved relation of age and pay is stronger in July.": Finding(
+        "relation", "age", "pay", detail="²", a=0.01, b=0.4
+    ),
     "Where town = Oslo, age rose from 40 to 45.": Finding(
         "inside", "age", "town", detail="Oslo", a=40.0, b=45.0
     ),
     "age is a copy of pay in July.": Finding("copy", "age", "pay", a=0.0, b=1.0),
     "age and pay look swapped in July.": Finding("swap", "age", "pay"),
-    "60 rows of July repeat another row of it.": Finding(
-        "repeated rows", detail="within B", a=60.0
-    ),
+    "60 rows of July repeat an earlier row.": Finding("repeated rows", detail="within B", a=60.0),
     "60 rows of July are also in June.": Finding("repeated rows", detail="in both", a=60.0),
-    "Only where town = Oslo: age rose from 40 to 45.": Finding(
+    "age rose from 40 to 45, but only where town = Oslo.": Finding(
         "mean", "age", a=40.0, b=45.0, where=("town", "Oslo")
     ),
 }
@@ -534,6 +627,8 @@ SENTENCES = {
 @pytest.mark.parametrize("text", SENTENCES)
 def test_every_kind_of_finding_has_its_sentence(text):
     assert sentence(SENTENCES[text], ("June", "July")) == text
+    assert sentence(SENTENCES[text], ("data/June.csv", "July.parquet")) == text
+    assert len(text.split()) <= 25
 
 
 def test_no_kind_is_without_a_sentence():

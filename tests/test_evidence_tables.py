@@ -14,32 +14,13 @@ from cospan.data import encode, open_source
 from cospan.evidence import feature_parts, find_changes
 from cospan.model import JointFrame
 from cospan.wording import value_text
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
+from mixed_tables import mixed, rng
 
 
 def correlated(n, d, seed=0):
     """Rows with one common factor: every pair of columns has the correlation 0.8."""
     draw = rng(seed)
     return 2 * draw.normal(size=(n, 1)) + draw.normal(size=(n, d))
-
-
-def mixed(n, seed=0):
-    """A table with every kind of column."""
-    draw = rng(seed)
-    age = draw.normal(40, 10, n)
-    return pd.DataFrame(
-        {
-            "age": age,
-            "pay": 100 * age + draw.normal(0, 300, n),
-            "hours": draw.exponential(8, n),
-            "town": draw.choice(["Rome", "Oslo", "Bonn"], n, p=[0.5, 0.3, 0.2]),
-            "open": draw.random(n) < 0.3,
-            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(draw.integers(0, 900, n), "D"),
-        }
-    )
 
 
 def compared(a, b, **options):

@@ -5,8 +5,7 @@ import pytest
 from scipy.linalg import svdvals
 
 from cospan import gsvd, gsvdvals
-from cospan.decomposition.cosine_sine import reorthogonalized
-from cospan.decomposition.ranks import norm2
+from cospan.decomposition.cosine_sine import norm2, reorthogonalized
 from cospan.errors import InputError
 from matrices import (
     ULP,

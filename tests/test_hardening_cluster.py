@@ -242,7 +242,7 @@ def test_a_scheduler_that_is_killed(files, scheduler):
 def test_workers_that_are_killed_again_and_again():
     distributed = importlib.import_module("distributed")
     killed = distributed.KilledWorker("task", None, 3)
-    cluster = importlib.import_module("cospan.distributed.cluster")
+    cluster = importlib.import_module("cospan.distributed")
 
     def work():
         with cluster._explained(distributed, "tcp://somewhere:1"):

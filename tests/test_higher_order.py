@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose
 from scipy.linalg import subspace_angles
 
 from cospan import JointFrame, ManyFrame, Summary
+from cospan.base.factorizations import joint_rotation
 from cospan.errors import InputError
 from cospan.model import SetCosts
-from cospan.model.many import joint_rotation
 
 
 def planted(noise, n=300, d=50, seed=0):
@@ -150,7 +150,7 @@ def test_few_rows_of_many_features_have_their_frame_in_the_span():
     own = ManyFrame.fit(sets, shrinkage=0)  # about their own means: the common ones again
     assert largest_angle(own.directions[own.common], common) < 1e-6
     fast = [Summary.of(X, exact=False) for X in planted(noise=0.1)[0]]
-    assert ManyFrame.from_summaries(fast, shrinkage=0.01).rank == 50
+    assert ManyFrame.fit(fast, shrinkage=0.01).rank == 50
 
 
 def test_kinds_strengths_and_bad_names():

@@ -862,7 +862,7 @@ def test_a_column_of_nonsense_is_an_alarm_and_no_accident(profile, later, column
 
 
 def test_values_that_cannot_be_watched_get_one_sentence(profile, later):
-    with pytest.warns(match="infinite.* count as missing: 960 in 'temp'"):
+    with pytest.warns(match="temp is infinite, .* in 960 rows"):
         found = monitor(profile, later.assign(temp=np.inf))
     assert any("temp is missing in 100%" in str(one.reasons) for one in found.windows)
     with pytest.raises(InputError, match=r"No column of the reference varies \(array\)"):

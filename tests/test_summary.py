@@ -61,7 +61,6 @@ def test_the_rows_about_any_centre_with_any_weight(exact):
     R = summary.about(center, 0.25)
     np.testing.assert_allclose(R.T @ R, expected, rtol=1e-10)
     np.testing.assert_allclose(summary.scatter_about(center, 0.25), expected, rtol=1e-10)
-    assert summary.trace_about(center, 0.25) == pytest.approx(np.trace(expected))
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
@@ -255,7 +254,7 @@ def test_memory_stays_constant_while_rows_stream_by():
         (lambda: Summary.of(np.ones((2, 3))) + Summary.of(np.ones((2, 4))), "3 and 4 features"),
         (
             lambda: Summary.of(np.ones((2, 3))) + Summary.of(np.ones((2, 3)), exact=False),
-            "exact and the other fast",
+            "differ in `rank` or `exact`",
         ),
         (lambda: Summary.of(np.ones((2, 3)), sample_size=-1), "sample_size must .*at least 0"),
         (lambda: Summary.of(np.ones((2, 3)), sample_size=2.5), "sample_size must .*not 2.5"),

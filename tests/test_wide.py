@@ -233,7 +233,7 @@ def test_merging_summaries_of_a_rank():
     whole = Summary.of(X)
     gap = np.linalg.norm(merged.scatter_about() - whole.scatter_about(), 2)
     assert gap < 0.02 * np.linalg.norm(whole.scatter_about(), 2)
-    with pytest.raises(InputError, match="give both a rank or none"):
+    with pytest.raises(InputError, match="differ in `rank` or `exact`"):
         merged + whole
 
 

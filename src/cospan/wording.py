@@ -7,11 +7,17 @@ is. Sets are called by their names. No code looks into a sentence.
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import TypeAlias
+
+import numpy as np
 
 from cospan.base.text import (
     chance,
     correlations,
+    cut_middle,
     exact_number,
     listed,
     number,
@@ -22,40 +28,74 @@ from cospan.base.text import (
     share_text,
     shares_text,
 )
-from cospan.evidence import Finding, PairChange, QualityNote, Size, Verdict
+from cospan.evidence import SQUARE, Finding, PairChange, QualityNote, Size, Smallest, Verdict
 
 #: Findings that a verdict has a sentence for.
 MOST_FINDINGS = 8
 #: Findings on columns that are not the same in both sets.
-SCHEMA = ("only in", "renamed", "retyped", "lacking")
+SCHEMA = ("only in", "renamed", "retyped", "lacking", "absurd")
 
+#: The share of values outside the other set's range from which on that is said.
+PARTLY = 0.05
+#: Endings of files, which nobody says.
+_ENDING = re.compile(
+    r"(\.(csv|tsv|txt|parquet|pq|arrow|feather|ipc|jsonl?|ndjson|xlsx?|npy|npz|zip|gz|bz2|xz|zst))+$",
+    re.IGNORECASE,
+)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+Pair: TypeAlias = tuple[str, str]  # of sets' names
 
-def sentence(one: Finding, sets: tuple[str, str], kind: str = "number") -> str:
+
+def set_names(sets: Sequence[str]) -> tuple[str, ...]:
+    """What sets are called in sentences: files without their endings, long names cut in the middle.
+
+    >>> set_names(("data/june.csv.gz", "july.parquet")), set_names(("x.csv", "x.parquet"))
+    (('june', 'july'), ('x.csv', 'x.parquet'))
+    """
+    plain = [name.replace("\\", "/").rstrip("/").rpartition("/")[2] or name for name in sets]
+    stems = [_ENDING.sub("", name) for name in plain]
+    for shorter in (stems, plain):
+        if len(set(shorter)) == len(sets) and all(shorter):
+            return tuple(set_name(cut_middle(name)) for name in shorter)
+    return tuple(map(set_name, sets))
+
+
+def sentence(one: Finding, sets: Sequence[str], kind: str = "number") -> str:
     """One sentence on a finding; `kind` is that of its column.
 
     >>> one = Finding("mean", "tenure", a=32.4, b=45.1, effect=0.5)
     >>> sentence(one, ("January", "July"))
     'tenure rose from 32.4 to 45.1.'
     """
-    text = _WRITERS[one.kind](one, (set_name(sets[0]), set_name(sets[1])), kind)
+    a, b = set_names(sets)
+    text = _WRITERS[one.kind](one, (a, b), kind)
     if one.where is not None and one.kind != "inside":
-        return f"Only where {quoted(one.where[0])} = {quoted(one.where[1])}: {text}."
-    named = text.startswith((f"{_name(one)} ", f"{quoted(one.column)} ", f"{quoted(one.second)} "))
+        text += f", but only where {quoted(one.where[0])} = {quoted(one.where[1])}"
+    names = (_name(one), quoted(one.column), quoted(one.second))
+    named = text.startswith(tuple(f"{name} " for name in names))
     return f"{text if named else text[:1].upper() + text[1:]}."
 
 
 def _name(one: Finding) -> str:
     """The column; one number of a vector by its place."""
-    return quoted(f"{one.column}[{one.detail}]" if one.detail.isdigit() else one.column)
+    return quoted(f"{one.column}[{one.part}]" if one.part.isdigit() else one.column)
 
 
 def _moved(one: Finding) -> str:
     return "rose" if one.b > one.a else "fell"
 
 
-def _mean(one: Finding, sets: tuple[str, str], kind: str) -> str:
+def _share(one: Finding, what: str, sets: Pair) -> str:
+    """What holds for a share of the rows of B, and what share it was in A."""
+    x, y = shares_text(one.a, one.b)
+    if one.a == 0 or one.b == 0:
+        here, there, share = (sets[1], sets[0], y) if one.a == 0 else (*sets, x)
+        return f"{what} in {share} of {here}, never in {there}"
+    return f"{what} in {y} of {sets[1]}, {'up' if one.b > one.a else 'down'} from {x}"
+
+
+def _mean(one: Finding, sets: Pair, kind: str) -> str:
     name = _name(one)
     if kind == "date":
         when = "later" if one.b > one.a else "earlier"
@@ -65,15 +105,29 @@ def _mean(one: Finding, sets: tuple[str, str], kind: str) -> str:
         step = (one.b - one.a + 12) % 24 - 12
         when = "later" if step > 0 else "earlier"
         return f"{name} is {value_text(abs(step) / 24, 'duration')} {when} in {sets[1]}"
+    if one.unit is not None and kind == "number":
+        return _unit(name, *one.unit, sets)
     x, y = pair_of(one.a, one.b)
     if kind == "duration":
         x, y = (value_text(v, kind) for v in (one.a, one.b))
-    if one.detail and not one.detail.isdigit():
-        return f"the {one.detail} of {quoted(one.column)} {_moved(one)} from {x} to {y} on average"
-    return f"{name} {_moved(one)} from {x} to {y}"
+    text = f"{name} {_moved(one)} from {x} to {y}"
+    if one.beyond < PARTLY or math.isnan(one.beyond):
+        return text
+    return f"{text}, {'mostly' if one.beyond > 0.5 else 'partly'} beyond the range of {sets[0]}"
 
 
-def _spread(one: Finding, sets: tuple[str, str], kind: str) -> str:
+def _unit(name: str, factor: float, offset: float, sets: Pair) -> str:
+    if factor == 1:
+        moved = "higher" if offset > 0 else "lower"
+        return f"{name} is {number(abs(offset))} {moved} throughout in {sets[1]}"
+    if offset:
+        first, second = sets if factor > 1 else sets[::-1]
+        return f"{name} looks like Celsius in {first} and Fahrenheit in {second}"
+    times = f"{number(max(factor, 1 / factor))} times as {'large' if factor > 1 else 'small'}"
+    return f"{name} is {times} throughout in {sets[1]}, as in another unit"
+
+
+def _spread(one: Finding, sets: Pair, kind: str) -> str:
     name = _name(one)
     if one.a == 0 or one.b == 0:
         return f"{name} does not vary in {sets[0] if one.a == 0 else sets[1]}"
@@ -84,53 +138,56 @@ def _spread(one: Finding, sets: tuple[str, str], kind: str) -> str:
     return f"{name} varies {change} {'more' if ratio > 1 else 'less'} in {sets[1]}"
 
 
-def _shape(one: Finding, sets: tuple[str, str], kind: str) -> str:
+def _shape(one: Finding, sets: Pair, kind: str) -> str:
     at = float(one.detail)
     x, y = shares_text(one.a, one.b)
     value = value_text(at, kind) if kind in ("date", "time of day", "duration") else number(at)
-    return f"the share of {quoted(one.column)} up to {value} {_moved(one)} from {x} to {y}"
+    return f"rows with {_name(one)} up to {value} {_moved(one)} from {x} to {y}"
 
 
-def _level(one: Finding, sets: tuple[str, str], kind: str) -> str:
+def _level(one: Finding, sets: Pair, kind: str) -> str:
     name, level = quoted(one.column), quoted(one.detail)
     if math.isnan(one.a):
         return f"rare values of {name} changed their share"
-    x, y = shares_text(one.a, one.b)
     if one.a == 0 or one.b == 0:
-        here, there, share = (sets[1], sets[0], y) if one.a == 0 else (*sets, x)
-        return f"{name} is {level} in {share} of {here}, and never in {there}"
-    return f"{name} = {level} {_moved(one)} from {x} to {y}"
+        return _share(one, f"{name} is {'a ' if one.part else ''}{level}", sets)
+    x, y = shares_text(one.a, one.b)
+    what = f"{level}s in {name}" if one.part else f"{name} = {level}"
+    return f"{what} {_moved(one)} from {x} to {y}"
 
 
-def _value(one: Finding, sets: tuple[str, str], kind: str) -> str:
+def _value(one: Finding, sets: Pair, kind: str) -> str:
     value = float(one.detail)
     named = value_text(value, kind) if kind != "number" else exact_number(value)
-    x, y = shares_text(one.a, one.b)
-    return (
-        f"the share of {quoted(one.column)} that is exactly {named} {_moved(one)} from {x} to {y}"
-    )
+    return _share(one, f"{_name(one)} is exactly {named}", sets)
 
 
-def _missing(one: Finding, sets: tuple[str, str], kind: str) -> str:
-    name, (x, y) = quoted(one.column), shares_text(one.a, one.b)
-    if one.a == 0 or one.b == 0:
-        here, there, share = (sets[1], sets[0], y) if one.a == 0 else (*sets, x)
-        return f"{name} is missing in {share} of {here}, and never in {there}"
-    return f"{name} is missing in {y} of {sets[1]} ({x} of {sets[0]})"
+def _missing(one: Finding, sets: Pair, kind: str) -> str:
+    return _share(one, f"{quoted(one.column)} is missing", sets)
 
 
-def _rounding(one: Finding, sets: tuple[str, str], kind: str) -> str:
-    x, y = shares_text(one.a, one.b)
-    what = f"that is a multiple of {one.detail}"
+def _rounding(one: Finding, sets: Pair, kind: str) -> str:
+    what = f"is a multiple of {one.detail}"
     if one.detail == "1":
-        what = "without a time of day" if kind == "date" else "that is a whole number"
-    return f"the share of {quoted(one.column)} {what} {_moved(one)} from {x} to {y}"
+        what = "has no time of day" if kind == "date" else "is a whole number"
+    return _share(one, f"{_name(one)} {what}", sets)
 
 
-def _given(one: Finding, sets: tuple[str, str], kind: str) -> str:
+def _text(one: Finding, sets: Pair, kind: str) -> str:
+    name, (x, y) = quoted(one.column), pair_of(one.a, one.b)
+    if x == y:
+        return f"{name} is written differently in {sets[1]} ({one.part})"
+    if one.part == "length":
+        shorter = "longer" if one.b > one.a else "shorter"
+        return f"{name} is {shorter} in {sets[1]}: {y} characters on average, {x} in {sets[0]}"
+    more = "more" if one.b > one.a else "fewer"
+    return f"{name} has {more} {one.part} in {sets[1]}: {y} on average, {x} in {sets[0]}"
+
+
+def _given(one: Finding, sets: Pair, kind: str) -> str:
     given = f"for the same {quoted(one.second)}" if one.second else "given the other columns"
     if kind in ("category", "boolean"):
-        return f"{given}, {quoted(one.column)} is distributed differently in {sets[1]}"
+        return f"{given}, {quoted(one.column)} has other values in {sets[1]}"
     if kind == "date":
         moved = "later" if one.b > one.a else "earlier"
         step = value_text(abs(one.b - one.a), "duration")
@@ -140,22 +197,26 @@ def _given(one: Finding, sets: tuple[str, str], kind: str) -> str:
     return f"{given}, {quoted(one.column)} is {step} {moved} in {sets[1]}"
 
 
-def _scatter(one: Finding, sets: tuple[str, str], kind: str) -> str:
+def _scatter(one: Finding, sets: Pair, kind: str) -> str:
     moved = "less" if one.b > one.a else "more"
-    others = f"{quoted(one.second)} and the other columns" if one.second else "the other columns"
-    return f"{others} say {moved} about {quoted(one.column)} in {sets[1]}"
+    others = quoted(one.second) if one.second else "the other columns"
+    return f"{quoted(one.column)} follows {others} {moved} closely in {sets[1]}"
 
 
-def _identity(one: Finding, sets: tuple[str, str], kind: str) -> str:
+def _identity(one: Finding, sets: Pair, kind: str) -> str:
     x, y = shares_text(one.a, one.b)
     more, share = (sets[1], y) if one.b > one.a else (sets[0], x)
     return f"{quoted(one.column)} follows from the other columns, but not in {share} of {more}"
 
 
-def _relation(one: Finding, sets: tuple[str, str], kind: str) -> str:
-    x, y = correlations(one.a, one.b)
+def _relation(one: Finding, sets: Pair, kind: str) -> str:
     pair = f"{quoted(one.column)} and {quoted(one.second)}"
-    return f"the correlation of {pair} {_moved(one)} from {x} to {y}"
+    if one.detail == SQUARE:
+        more = "stronger" if abs(one.b) > abs(one.a) else "weaker"
+        return f"the curved relation of {pair} is {more} in {sets[1]}"
+    x, y = correlations(one.a, one.b)
+    level = f" ({quoted(one.detail)})" if one.detail else ""
+    return f"the correlation of {pair}{level} {_moved(one)} from {x} to {y}"
 
 
 def pair_sentence(pair: PairChange) -> str:
@@ -164,31 +225,42 @@ def pair_sentence(pair: PairChange) -> str:
     return sentence(one, ("", ""))
 
 
-def _inside(one: Finding, sets: tuple[str, str], kind: str) -> str:
+def _inside(one: Finding, sets: Pair, kind: str) -> str:
     x, y = pair_of(one.a, one.b)
     where = f"where {quoted(one.second)} = {quoted(one.detail)}"
+    if x == y:
+        return f"{where}, {quoted(one.column)} varies differently in {sets[1]}"
     return f"{where}, {quoted(one.column)} {_moved(one)} from {x} to {y}"
 
 
-def _copy(one: Finding, sets: tuple[str, str], kind: str) -> str:
+def _copy(one: Finding, sets: Pair, kind: str) -> str:
     where = sets[1] if one.b > one.a else sets[0]
     return f"{quoted(one.column)} is a copy of {quoted(one.second)} in {where}"
 
 
-def _swap(one: Finding, sets: tuple[str, str], kind: str) -> str:
+def _swap(one: Finding, sets: Pair, kind: str) -> str:
     first, second = sorted((quoted(one.column), quoted(one.second)))
     return f"{first} and {second} look swapped in {sets[1]}"
 
 
-def _repeated(one: Finding, sets: tuple[str, str], kind: str) -> str:
+def _repeated(one: Finding, sets: Pair, kind: str) -> str:
     where = {"within A": sets[0], "within B": sets[1]}.get(one.detail)
-    rows = f"{one.a:,.0f} rows"
+    rows = plural(round(one.a), "row")
+    are, repeat = ("is", "repeats") if one.a == 1 else ("are", "repeat")
     if where is None:
-        return f"{rows} of {sets[1]} are also in {sets[0]}"
-    return f"{rows} of {where} repeat another row of it"
+        return f"{rows} of {sets[1]} {are} also in {sets[0]}"
+    return f"{rows} of {where} {repeat} an earlier row"
 
 
-def _schema(one: Finding, sets: tuple[str, str], kind: str) -> str:
+def _absurd(one: Finding, sets: Pair, kind: str) -> str:
+    if one.detail:
+        return one.detail
+    where, count = (sets[1], one.b) if one.b >= one.a else (sets[0], one.a)
+    values = plural(round(count), "infinite or absurd value")
+    return f"{quoted(one.column)} has {values} in {where}, counted as missing"
+
+
+def _schema(one: Finding, sets: Pair, kind: str) -> str:
     """Of a column that is not the same in both sets the data room says how."""
     return one.detail
 
@@ -202,6 +274,8 @@ _WRITERS = {
     "value": _value,
     "missing": _missing,
     "rounding": _rounding,
+    "text": _text,
+    "absurd": _absurd,
     "given": _given,
     "scatter": _scatter,
     "identity": _identity,
@@ -240,7 +314,7 @@ def value_text(value: float, kind: str) -> str:
 
 def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
     """What columns are not the same; do they differ, how much, in what: most important first."""
-    a, b = (set_name(name) for name in verdict.sets)
+    a, b = set_names(verdict.sets)
     kinds, schema = verdict.kinds, schema_sentences(verdict)
     findings = [one for one in verdict.findings if one.kind not in SCHEMA]
     if math.isnan(verdict.pvalue):
@@ -251,6 +325,8 @@ def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
         lines = [f"{a} and {b} differ ({chance(verdict.pvalue)})."]
     if verdict.auc is not None:
         lines.append(size_sentence(verdict.auc))
+    if not verdict.differs and verdict.smallest:
+        lines += unseen_sentence(verdict.smallest)
     if verdict.mostly:
         lines.append(_MADE_OF[verdict.mostly].format(share=f"{verdict.shares[verdict.mostly]:.0%}"))
     lines += [
@@ -262,6 +338,30 @@ def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
     if more:
         lines.append(f"{plural(more, 'more column')} changed.")
     return tuple(dict.fromkeys((*schema, *lines)))
+
+
+def unseen_sentence(smallest: Mapping[str, Smallest]) -> list[str]:
+    """What would have been seen in most columns, where nothing was."""
+    steps = [one.deviations for one in smallest.values() if not math.isnan(one.deviations)]
+    if not steps:
+        return []
+    step = number(float(np.median(steps)), 2)
+    return [f"A change of an average by {step} of its spread would most likely have been seen."]
+
+
+def smallest_sentence(name: str, one: Smallest, kind: str = "number") -> str:
+    """What would have been seen in a column, four times in five.
+
+    >>> smallest_sentence("age", Smallest(1.24, 0.2, 0.081, 0.25))
+    'age: a change of its average by 1.2, or of missing values by 8.1%.'
+    """
+    share = f"{100 * one.share:.2g}%"
+    if kind in ("category", "boolean") or math.isnan(one.mean):
+        return f"{quoted(name)}: a change of a share by {share}."
+    mean = value_text(one.mean, kind) if kind == "duration" else number(one.mean, 2)
+    if kind in ("date", "time of day"):
+        mean = value_text(one.mean / (24 if kind == "time of day" else 1), "duration")
+    return f"{quoted(name)}: a change of its average by {mean}, or of missing values by {share}."
 
 
 def schema_sentences(verdict: Verdict) -> tuple[str, ...]:
@@ -311,13 +411,13 @@ def size_interval(size: Size) -> str:
     return f"95% interval {of_hundred(size.low)} to {of_hundred(size.high)}; guessing: 50"
 
 
-def note_sentence(note: QualityNote, sets: tuple[str, str]) -> str:
+def note_sentence(note: QualityNote, sets: Sequence[str]) -> str:
     """One sentence on an oddity of the data.
 
     >>> note_sentence(QualityNote("new levels", "city", True, 0.0, 0.05, ("Ulm",)), ("A", "B"))
     'city has values in B that A does not have: Ulm (5% of the rows).'
     """
-    a, b = (set_name(name) for name in sets)
+    a, b = set_names(sets)
     name = quoted(note.column)
     if note.code in ("new levels", "vanished levels"):
         here, there, share = (b, a, note.b) if note.code == "new levels" else (a, b, note.a)
@@ -332,9 +432,6 @@ def note_sentence(note: QualityNote, sets: tuple[str, str]) -> str:
     if note.code == "writing":
         x, y = note.written
         return f"{name} is written as {x} in {a} and as {y} in {b}."
-    if note.code == "text":
-        here, there, text = (a, b, note.written[0]) if note.written[0] else (b, a, note.written[1])
-        return f"{name} holds text such as {text!r} in {here}, and none in {there}."
     if note.code == "blanks":
         x, y = shares_text(note.a, note.b)
         return f"{name} has blanks around {y} of the values of {b} ({x} in {a}); they do not count."

@@ -112,7 +112,7 @@ def as_array(X: Any, name: str) -> Array:
     return array
 
 
-def _check_kind(X: Any, name: str) -> None:
+def _check_kind(X: object, name: str) -> None:
     """Is X something that holds rows, in memory, all of them known?"""
     kind, remedy = type(X).__name__, ""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
@@ -254,7 +254,7 @@ class RowRules(TypedDict, total=False):
     finite: bool  # False trusts the caller
 
 
-def as_rows(X: Any, name: str, **rules: Unpack[RowRules]) -> Array:
+def as_rows(X: object, name: str, **rules: Unpack[RowRules]) -> Array:
     """X as a finite two-dimensional array of float32 or float64, rows being samples.
 
     Arrays keep their namespace, device and dtype; integers become float64, float16 float32.
@@ -264,7 +264,7 @@ def as_rows(X: Any, name: str, **rules: Unpack[RowRules]) -> Array:
     return as_rows_with_eps(X, name, **rules)[0]
 
 
-def as_rows_with_eps(X: Any, name: str, **rules: Unpack[RowRules]) -> tuple[Array, float]:
+def as_rows_with_eps(X: object, name: str, **rules: Unpack[RowRules]) -> tuple[Array, float]:
     """`as_rows`, and the eps of X's own dtype: float16 rows in float32 have no more digits."""
     given = as_array(X, name)
     _check_dimensions(given, X, name)
@@ -282,7 +282,7 @@ def as_rows_with_eps(X: Any, name: str, **rules: Unpack[RowRules]) -> tuple[Arra
     return array, eps(given if _is_half(given) else array)
 
 
-def _check_dimensions(array: Array, X: Any, name: str) -> None:
+def _check_dimensions(array: Array, X: object, name: str) -> None:
     if array.ndim == 2:
         return
     if array.shape == (0,):
@@ -301,7 +301,7 @@ def _is_half(array: Array) -> bool:
     return any(array.dtype == getattr(xp, name, None) for name in ("float16", "bfloat16"))
 
 
-def as_weights(weights: Any, rows: int, name: str = "sample_weight") -> np.ndarray:
+def as_weights(weights: object, rows: int, name: str = "sample_weight") -> np.ndarray:
     """One finite weight ≥ 0 per row, not all of them 0."""
     try:
         array = np.asarray(to_numpy(weights) if is_array(weights) else weights, dtype=np.float64)

@@ -24,8 +24,8 @@ from cospan.base.arrays import (
     matmul,
     namespace,
 )
-from cospan.base.tolerance import NEARLY_ORTHONORMAL, SQUARES_KEEP_DIGITS
-from cospan.base.types import AnyArray, Array
+from cospan.base.tolerance import NEARLY_ORTHONORMAL, SQUARES_KEEP_DIGITS, STILL
+from cospan.base.types import AnyArray, Array, Floats
 
 # Block sizes of the compact-WY QR, for R alone and with an orthogonal factor to apply: the time is
 # flat between 32 and 64, and between 48 and 128, on the machines measured.
@@ -35,6 +35,8 @@ R_BLOCK, Q_BLOCK = 48, 96
 SHIFTS, SHIFT_STEP = 4, 100.0
 # Columns of LAPACK's workspace for the orthogonal factor: its own block size is 32, or at most 64.
 ORGQR_BLOCK = 64
+# Sweeps of Jacobi's method: it converges quadratically; ten are many.
+SWEEPS = 30
 
 # ---- eigenvalues, singular values, Cholesky ------------------------------------------------------
 
@@ -110,6 +112,37 @@ def times_triangle(X: Array, T: Array) -> Array:
         return matmul(X, T)
     (trmm,) = scipy.linalg.get_blas_funcs(("trmm",), (T, X))
     return np.asarray(trmm(1.0, np.asfortranarray(T), X, side=1))
+
+
+def joint_rotation(matrices: Floats) -> Floats:
+    """Orthogonal T (m, m), so that TᵀGT is nearly diagonal for each of the `matrices` (K, m, m).
+
+    For symmetric matrices that nearly commute, by Jacobi's method for several at once: each plane
+    (p, q) is turned by the angle that takes most off the entries (p, q) of all of them. A round
+    turns planes that do not touch each other together; the rounds of a sweep meet every pair once.
+    """
+    G = matrices.copy()
+    m = G.shape[1]
+    T = np.eye(m)
+    players = np.arange(m + m % 2)
+    half = len(players) // 2
+    for _ in range(SWEEPS):
+        largest = 0.0
+        for _ in range(len(players) - 1):
+            p, q = players[:half], players[: half - 1 : -1]
+            playing = (p < m) & (q < m)
+            p, q = p[playing], q[playing]
+            apart, off = G[:, p, p] - G[:, q, q], 2 * G[:, p, q]
+            angle = np.arctan2(2 * (apart * off).sum(axis=0), (apart**2 - off**2).sum(axis=0)) / 4
+            for M in (T, G, G.transpose(0, 2, 1)):  # the columns p and q, in place
+                first, second = M[..., p], M[..., q]
+                M[..., p] = np.cos(angle) * first + np.sin(angle) * second
+                M[..., q] = np.cos(angle) * second - np.sin(angle) * first
+            largest = max(largest, float(np.abs(angle).max(initial=0.0)))
+            players = np.concatenate([players[:1], players[-1:], players[1:-1]])
+        if largest < STILL:
+            break
+    return T
 
 
 # ---- triangular factors --------------------------------------------------------------------------

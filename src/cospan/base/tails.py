@@ -22,9 +22,10 @@ from cospan.base.types import Floats
 
 __all__ = ["tail_p_values"]
 
+TAIL = 10  # one in so many numbers is in the tail
 FEWEST_IN_TAIL = 10  # numbers from which the exponent of a tail is estimated, if a third is as many
 FEWEST = 15  # numbers in all; with fewer there are ranks only
-FEW, CLOSE = 100, 5.0
+FEW, CLOSE = 100, 5.0  # below so many, with the largest at most so many times the median: see above
 
 
 def tail_p_values(scores: Floats, usual: Floats) -> Floats:
@@ -37,7 +38,7 @@ def tail_p_values(scores: Floats, usual: Floats) -> Floats:
     usual = np.sort(usual)
     n = len(usual)
     p_values = np.asarray((1.0 + n - np.searchsorted(usual, scores)) / (1.0 + n))
-    k = max(n // 10, min(n // 3, FEWEST_IN_TAIL))
+    k = max(n // TAIL, min(n // 3, FEWEST_IN_TAIL))
     if n < FEWEST or not 0 < usual[-k] < usual[-1] < np.inf:
         return p_values  # too few, or values that repeat: ranks alone
     edge = usual[-k]

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 
 __all__ = [
-    "chance", "correlations", "count", "exact_number", "first_line", "harmless", "is_number",
-    "json_harmless", "listed", "number", "p_text", "pair_of", "percent", "plural", "printable",
-    "quoted", "set_name", "share_text", "shares_text",
+    "chance", "correlations", "count", "cut_middle", "exact_number", "first_line", "harmless",
+    "is_number", "json_harmless", "listed", "number", "p_text", "pair_of", "percent", "plural",
+    "printable", "quoted", "set_name", "share_text", "shares_text",
 ]  # fmt: skip
 
 # Names are cut in the middle where they are longer, and messages of other libraries at their end.
@@ -99,11 +99,15 @@ def plural(n: int, thing: str) -> str:
 
 def quoted(name: str) -> str:
     """A name in a sentence: cut in the middle where it is long, quoted where it has spaces."""
-    line = " ".join(name.split())
-    if len(line) > LONGEST:
-        half = LONGEST // 2
-        line = f"{line[: half - 1]}…{line[-half:]}"
+    line = cut_middle(name)
     return f"'{line}'" if " " in line or not line else line
+
+
+def cut_middle(name: str) -> str:
+    """A name in one line, cut in the middle where it is long."""
+    line = " ".join(name.split())
+    half = LONGEST // 2
+    return line if len(line) <= LONGEST else f"{line[: half - 1]}…{line[-half:]}"
 
 
 def set_name(name: str) -> str:

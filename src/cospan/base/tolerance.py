@@ -56,13 +56,15 @@ def rank_tolerance(rows: int, columns: int, eps: float) -> float:
     return min(tolerance, LARGEST_TOLERANCE)
 
 
+SURELY = 10.0  # times a limit, for estimates that are right within a factor of 2 or 3
+
+
 def surely_above(estimate: float, limit: float) -> bool:
     """Is a number that was estimated from above certainly beyond a limit?
 
-    The estimates of smallest singular values are right within a factor of 2 or 3; the 10 makes
-    sure. Doubt is cheap: it only costs the more careful decision.
+    Doubt is cheap: it only costs the more careful decision.
     """
-    return estimate > 10 * limit
+    return estimate > SURELY * limit
 
 
 def off_span_rounding(features: int, eps: float) -> float:
@@ -240,3 +242,10 @@ ZEROS_AND_ONES = 1e-9
 # Minutes added to a time of day before it is cut to minutes: days since 1970 are about 2e4, so
 # their fractions are good to 4e-12 days, 6e-9 minutes.
 WITHIN_MINUTE = 1e-6
+
+# Statistics of two labellings this close count as ties: sums over the same rows in another order
+# differ by some hundred eps.
+SAME_STATISTIC = 1e-9
+
+# Variance of a function of rows below which it is rounding, and divides nothing.
+LEAST_VARIANCE = 1e-12

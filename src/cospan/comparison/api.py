@@ -91,7 +91,8 @@ def compare(
         For relabellings: the same seed gives the same numbers. Samples of rows of
         large sets do not depend on it.
     n_permutations : int, default 999
-        Relabellings of the rows behind the p-value of two sets, at least 19.
+        Relabellings of the rows behind the p-value of two sets, at least 19. Where the first 199
+        give more than 0.1, they are all that is drawn.
     score_all : bool, optional
         Score every row of the sets, which takes a second pass over them, or only a uniform
         sample. Default: every row where all sets together have at most 200,000.

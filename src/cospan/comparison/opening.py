@@ -13,7 +13,16 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from cospan.comparison.reading import ClassesOf, Sets, refuse_too_many
-from cospan.data import Source, Table, check_same_features, encode, encode_by, listing, open_source
+from cospan.data import (
+    Source,
+    Table,
+    check_same_features,
+    encode,
+    encode_by,
+    listing,
+    open_source,
+    set_names,
+)
 from cospan.errors import InputError, SourceError
 from cospan.monitoring import Profile
 from cospan.monitoring.files import is_profile_file
@@ -60,16 +69,21 @@ def open_pair(
         _open(thing, name or letter, options, label=label, label_value=value)
         for thing, name, letter, value in ((A, names[0], "A", a), (B, names[1], "B", b))
     ]
+    own = set_names(
+        [
+            letter if isinstance(p, Summary) else p.name
+            for p, letter in zip(parts, "AB", strict=True)
+        ]
+    )
     called = [
-        name
-        or (str(value) if value is not None else letter if isinstance(part, Summary) else part.name)
-        for name, part, value, letter in zip(names[:2], parts, (a, b), "AB", strict=True)
+        name or (str(value) if value is not None else stem)
+        for name, value, stem in zip(names[:2], (a, b), own, strict=True)
     ]
     if called[0] == called[1]:
         called = [f"{called[0]} (A)", f"{called[1]} (B)"]
     sets = Sets(called, _alike(parts, called))
     further = _further(Z, names[2], sets, label, labels, options)
-    name_z = None if further is None else names[2] or further.name
+    name_z = None if further is None else names[2] or set_names([*called, further.name])[-1]
     return Opened(sets, further, name_z, labels is not None, (a, b))
 
 
@@ -128,7 +142,9 @@ def open_many(sets: Any, Z: Any, label: Any, name_z: str | None, options: dict[s
         parts = [_open(thing, name, options) for name, thing in things.items()]
         opened = Sets(tuple(things), _alike(parts, list(things)))
     further = _further(Z, name_z, opened, label, None, options)
-    return Opened(opened, further, None if further is None else name_z or further.name)
+    if further is None:
+        return Opened(opened)
+    return Opened(opened, further, name_z or set_names([*opened.names, further.name])[-1])
 
 
 def named_sets(sets: Any) -> dict[str, Any]:
@@ -157,6 +173,7 @@ def names_of(things: Sequence[Any]) -> list[str]:
         for thing in things
     ]
     named = [str(name) if name is not None else f"set {k}" for k, name in enumerate(names, 1)]
+    named = set_names(named)
     return [f"{name} ({k})" if named.count(name) > 1 else name for k, name in enumerate(named, 1)]
 
 

@@ -211,6 +211,7 @@ def study_pair(
         to_check=to_check,
         keys=both_keys(*(one.sample.merged for one in read)),
         totals=_totals(read),
+        watched=(read[0].sample.watched, read[1].sample.watched),
         permutations=done.settings.n_permutations,
         seed=done.settings.seed,
     )

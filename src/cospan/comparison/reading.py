@@ -49,12 +49,13 @@ class ReadSet(NamedTuple):
 
 
 class _Called(NamedTuple):
-    """What lies beside rows: their names, labels and times, and levels that were merged."""
+    """What lies beside rows: their names, labels, times, merged levels and watched texts."""
 
     ids: NDArray[Any]
     labels: NDArray[Any] | None
     times: NDArray[np.float64] | None
     merged: NDArray[np.uint64] | None
+    watched: NDArray[np.float64] | None
 
 
 class OwnRows(NamedTuple):

@@ -30,6 +30,7 @@ DEGREE_BINS = 90  # of the histograms of each pair of more sets
 KEPT_ROWS = 100_000  # scores kept in memory, of each of two sets
 FEWEST_KEPT = 1_000  # and of each of a hundred
 SHOWN_ROWS = 2_000  # rows whose values are kept, to be drawn
+EXPLAINED_ROWS = 200  # the same of a curved frame: its attributions are path integrals
 SHOWN_BYTES = 2**25  # and no more of them than this much memory holds
 NOTABLE_BYTES = 2**22  # for the rows of each kind that a reader will ask about
 NOTABLE_ROWS = 100  # of each kind
@@ -56,7 +57,7 @@ class ScoredGroup:
     ids : ndarray of shape (kept,)
         Identifiers of the kept rows: row numbers, index values or file names.
     rows : ndarray of shape (shown, d) or None
-        Values of at most 2,000 of the kept rows, as they were scored.
+        Values of at most 2,000 of the kept rows, as they were scored; of a curved frame 200.
     row_index : ndarray of shape (shown,), int
         Which kept rows `rows` are: ``rows[i]`` has the angle ``alignment.theta[row_index[i]]``.
     attribution : ndarray of shape (shown, d) or None
@@ -170,7 +171,9 @@ class Tally:
         kept = max(2 * KEPT_ROWS // K, min(FEWEST_KEPT, KEPT_ROWS))
         self._kept: Reservoir[Scored] = Reservoir(kept, seed)
         # The same seed, so the same draws: the rows shown are among the rows kept.
-        size = rows_within(SHOWN_BYTES, scorer.model.n_features, SHOWN_ROWS)
+        curved = getattr(scorer.model, "curve", None) is not None
+        most = EXPLAINED_ROWS if curved else SHOWN_ROWS
+        size = rows_within(SHOWN_BYTES, scorer.model.n_features, most)
         self._shown: Reservoir[Chunk] = Reservoir(size, seed)
         most = max(10, 2 * NOTABLE_ROWS // K)
         size = rows_within(NOTABLE_BYTES, scorer.model.n_features, most, fewest=10)

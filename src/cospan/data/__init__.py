@@ -22,9 +22,8 @@ from .encoding import check_same_features, encode, encode_by
 from .learn import TextLearner
 from .matching import SchemaChange
 from .opening import open_source
-from .paths import folders_below, split_part
-from .plan import ColumnPlan, EncodingPlan
-from .profiles import ColumnProfile, SetProfile
+from .paths import folders_below, set_names, split_part
+from .plan import ColumnPlan, ColumnProfile, EncodingPlan, SetProfile
 from .readings import AMBIGUOUS, READINGS, ZONE, boolean_pair, chosen, coded, parsed
 from .source import Source, notes_of, read_ahead
 from .tables import LEARN_ROWS, Table
@@ -61,6 +60,7 @@ __all__ = [
     "open_source",
     "parsed",
     "read_ahead",
+    "set_names",
     "split_part",
     "times_between",
 ]

@@ -12,6 +12,7 @@ import io
 import math
 import mmap
 import os
+import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -22,9 +23,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
-from scipy import sparse
 
-from cospan.base import arrays as _arrays
 from cospan.base.notes import Note
 from cospan.errors import InputError, SourceError
 
@@ -119,25 +118,34 @@ def array_reader(array: Any, options: Options, name: str) -> ArrayReader:
 
 def is_array(obj: object) -> bool:
     """Whether `obj` is an array of any library, or can be sliced like one (h5py, zarr)."""
-    if _arrays.is_array(obj) or sparse.issparse(obj):
+    from cospan.base import arrays  # SciPy comes with it, which tables do not need
+
+    if arrays.is_array(obj) or _is_sparse(obj):
         return True
-    return all(hasattr(obj, x) for x in ("shape", "dtype", "__getitem__")) and isinstance(
-        getattr(obj, "shape", None), tuple
-    )
+    shape = getattr(obj, "shape", None)
+    return isinstance(shape, tuple) and hasattr(obj, "dtype") and hasattr(obj, "__getitem__")
 
 
 def to_numpy(array: Any) -> NDArray[Any]:
     """`array` as a NumPy array in main memory; masked values become NaN."""
+    from cospan.base import arrays
+
     if isinstance(array, np.ma.MaskedArray):
         floats = float_type(array.dtype, "array")
         return np.asarray(np.ma.filled(array.astype(floats), np.nan))
-    if sparse.issparse(array):
+    if _is_sparse(array):
         return np.asarray(array.toarray())
     if str(array.dtype).endswith("bfloat16"):
         # NumPy has no such type; float32 holds every one of its values.
-        xp = _arrays.namespace(array)
+        xp = arrays.namespace(array)
         array = xp.astype(array, xp.float32)
-    return _arrays.to_numpy(array) if _arrays.is_array(array) else np.asarray(array)
+    return arrays.to_numpy(array) if arrays.is_array(array) else np.asarray(array)
+
+
+def _is_sparse(obj: object) -> bool:
+    """Whether it is a sparse array of SciPy's, which is imported where there is one."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(obj))
 
 
 def _label_array(options: Options, name: str, lookup: Lookup) -> NDArray[Any] | None:
@@ -435,6 +443,8 @@ def _npz_layout(path: Path, member: str) -> Layout:
         with archive.open(info) as stream:
             layout = _npy_layout(stream, f"{path}::{member}")
     _refuse_short(f"{path}: array {member!r}", layout, info.file_size)
+    if info.compress_type == zipfile.ZIP_DEFLATED:
+        check_fits(f"{path}: array {member!r}", info.file_size, "unpacked it")
     return layout
 
 

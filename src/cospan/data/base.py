@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -46,6 +46,9 @@ class Chunk(NamedTuple):
     merged : ndarray of shape (n,), uint64, or None
         A hash of each row's levels in the columns whose rare levels share a feature: rows that
         differ in these alone are equal as numbers. None where there is no such column.
+    watched : ndarray of shape (n, k) or None
+        How the texts of identifiers and free text, which make no feature, are written: what the
+        plan's `watched` names; NaN where a text is missing. None where there is no such column.
     """
 
     rows: Any
@@ -53,6 +56,7 @@ class Chunk(NamedTuple):
     labels: NDArray[Any] | None = None
     times: NDArray[np.float64] | None = None
     merged: NDArray[np.uint64] | None = None
+    watched: NDArray[np.float64] | None = None
 
     def take(self, index: slice | NDArray[Any]) -> Chunk:
         """The rows that `index` picks, with all that lies beside them."""
@@ -74,6 +78,7 @@ class Reader(ABC):
     clean: bool = False  # whether its blocks hold usual numbers only
     notes: tuple[Note, ...] = ()  # known when it was opened
     found: tuple[Note, ...] = ()  # in the last pass over its rows
+    absurd: Mapping[str, int] = {}  # values of a column in the last pass, unless known before
     keeps: Any = None  # what has to live as long as this
     #: A Dask collection that can be left to the workers; None where labels are wanted too
     collection: Any = None

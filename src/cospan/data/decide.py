@@ -143,7 +143,7 @@ def _kind_of(parts: Parts, asked: bool) -> ColumnPlan | None:
 
 def families_of(parts: Parts) -> set[str]:
     found = set().union(*(part.families for part in parts))
-    if not any(part.text is not None and part.text.count for part in parts):
+    if not _texts(parts):
         found -= {"text", "dictionary"}  # words for missing values, and nothing else
     return found
 
@@ -160,11 +160,12 @@ def _of_numbers(name: str, parts: Parts, found: set[str]) -> ColumnPlan:
 
 def _from_text(name: str, parts: Parts, found: set[str]) -> ColumnPlan | None:
     """Text in at least one set, perhaps numbers or dates in others."""
-    texts = [part.text for part in parts if part.text is not None and part.text.count]
+    texts = _texts(parts)
     others = found - {"text", "dictionary"}
     if parts[0].forced == "number":
         return _forced_number(name, texts, parts)
-    pair = _pair(texts)
+    few = all(text.levels.exact and len(text.levels.counts) <= SPELLINGS for text in texts)
+    pair = boolean_pair({x for text in texts for x in text.levels.counts}) if few else None
     if pair is not None and (others <= {"boolean"} or _count_truths(parts)):
         return ColumnPlan(name, "boolean", levels=() if pair == TRUTH else pair)
     reading = "" if any(t.declared for t in texts) and not others else _reading(texts, others)
@@ -173,7 +174,7 @@ def _from_text(name: str, parts: Parts, found: set[str]) -> ColumnPlan | None:
     if others and others != {kind} and not (kind == "number" and others <= {"number", "boolean"}):
         return None
     if reading == AMBIGUOUS:
-        return _left(name, _ambiguity(texts))
+        return _left(name, _ambiguity(texts), watched=True)
     if reading and not others and kind == "number" and _text_identifier(name, texts):
         return _left(name, ROW_NUMBERS)
     if reading:
@@ -181,14 +182,14 @@ def _from_text(name: str, parts: Parts, found: set[str]) -> ColumnPlan | None:
     rows, distinct = sum(t.count for t in texts), sum(t.n_distinct for t in texts)
     if distinct > FEW * len(texts):
         if distinct >= HALF * rows and sum(t.words for t in texts) >= FREE_TEXT_WORDS * rows:
-            return _left(name, "free text")
+            return _left(name, "free text", watched=True)
         if distinct >= NEARLY_ALL * rows:
             exact = all(text.levels.exact for text in texts)
             said = f"{distinct / rows:.0%} of the values differ" if exact else (
                 f"nearly all of the {rows:,} values differ"
             )  # fmt: skip
             said = said if distinct < rows or not exact else "no value repeats"
-            return _left(name, f"identifiers: {said}")
+            return _left(name, f"identifiers: {said}", watched=True)
     return _category(name, parts)
 
 
@@ -208,8 +209,12 @@ def _forced_number(name: str, texts: Sequence[TextLearner], parts: Parts) -> Col
     return ColumnPlan(name, kind, reading="" if best == PLAIN[kind] else best)
 
 
+def _texts(parts: Parts) -> list[TextLearner]:
+    return [part.text for part in parts if part.text is not None and part.text.count]
+
+
 def _category(name: str, parts: Parts) -> ColumnPlan:
-    texts = [part.text for part in parts if part.text is not None and part.text.count]
+    texts = _texts(parts)
     total: Counter[str] = Counter()
     prominent: set[str] = set()
     for text in texts:
@@ -295,14 +300,9 @@ def _count_truths(parts: Parts) -> bool:
     )
 
 
-def _pair(texts: Sequence[TextLearner]) -> tuple[str, str] | None:
-    if not all(text.levels.exact and len(text.levels.counts) <= SPELLINGS for text in texts):
-        return None
-    return boolean_pair({level for text in texts for level in text.levels.counts})
-
-
-def _left(name: str, reason: str) -> ColumnPlan:
-    return ColumnPlan(name, "left out", reason)
+def _left(name: str, reason: str, *, watched: bool = False) -> ColumnPlan:
+    """A column that makes no feature; of text it is watched how it is written."""
+    return ColumnPlan(name, "left out", reason, watched=watched)
 
 
 def _ambiguity(texts: Sequence[TextLearner]) -> str:
@@ -427,11 +427,10 @@ def means_of(column: ColumnPlan, parts: Parts) -> tuple[float, ...]:
 def _shares_of(column: ColumnPlan, parts: Parts) -> tuple[float, ...]:
     """Mean over the sets of each level's share of the values present."""
     rows = []
-    for text in (part.text for part in parts):
-        if text is not None and text.count:
-            counts = [text.levels.counts.get(level, 0) for level in column.levels]
-            further = [text.count - sum(counts)] if column.other else []
-            rows.append([count / text.count for count in (*counts, *further)])
+    for text in _texts(parts):
+        counts = [text.levels.counts.get(level, 0) for level in column.levels]
+        further = [text.count - sum(counts)] if column.other else []
+        rows.append([count / text.count for count in (*counts, *further)])
     return tuple(sum(shares) / len(rows) for shares in zip(*rows, strict=True))
 
 

@@ -21,8 +21,8 @@ from cospan.base.text import first_line, plural
 from cospan.errors import InputError
 
 from .base import Chunk, Options, Reader, require
-from .cleaning import taken
 from .images import ImageReader
+from .source import taken
 from .tables import Table
 from .values import family
 

@@ -17,10 +17,8 @@ from numpy.typing import NDArray
 
 from cospan.base.notes import Note
 
-from .cleaning import absurd_notes
-from .plan import USED, ColumnPlan, EncodingPlan
-from .profiles import SetProfile
-from .readings import PLAIN, above, coded, parsed, plain_values, truths
+from .plan import USED, ColumnPlan, EncodingPlan, SetProfile
+from .readings import PLAIN, above, coded, parsed, plain_values, text_parts, truths
 from .sketches import text_hashes
 from .values import absurd, all_usual, family, hours_of, list_rows, numbers
 
@@ -73,7 +71,9 @@ class Encoder:
 
     def wanted(self, there: Sequence[str]) -> list[str]:
         """The columns to read, of those that a table has."""
-        names = dict.fromkeys([*self.plan.inputs, *(column.name for column in self.plan.times)])
+        beside = [column.name for column in self.plan.columns if column.kind == "time"]
+        beside += [column.name for column in self.plan.columns if column.watched]
+        names = dict.fromkeys([*self.plan.inputs, *beside])
         own = set(there)
         return [name for name in names if name in own]
 
@@ -118,6 +118,11 @@ class Encoder:
         """Days since 1970 in the plan's columns of times, side by side; None if it has none."""
         found = [self._days(column.name, batch) for column in self.plan.times]
         return np.column_stack(found) if found else None
+
+    def watched(self, batch: pa.RecordBatch) -> NDArray[np.float64] | None:
+        """What the plan watches of texts without features, side by side; None if there are none."""
+        texts = [column.name for column in self.plan.columns if column.watched]
+        return np.hstack([text_parts(_column(batch, name)) for name in texts]) if texts else None
 
     def _values(self, column: ColumnPlan, batch: pa.RecordBatch) -> NDArray[np.float64]:
         """One number for each row, NaN where missing; some are made of dates."""
@@ -263,8 +268,6 @@ class Encoder:
             if kind == "category":
                 said = "are levels that the sets do not have and count as none of the known levels"
             found.append(Note("values unknown", f"{values} {said}."))
-        if not self._profiles:
-            found += absurd_notes(self.source, dict(self.absurd))
         if self.plan.missing == "indicator":
             for column, n in self.gaps.items():
                 text = f"{self.source}: {n:,} values of {column!r} are missing, where the sets had "

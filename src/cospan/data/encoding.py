@@ -13,13 +13,21 @@ from cospan.base.notes import Note
 from cospan.errors import InputError
 
 from .base import CHUNK_BYTES, Chunk, Reader, listing
-from .cleaning import absurd_notes
-from .decide import decide_column, families_of, made_of_dates
+from .decide import decide_column, families_of, made_of_dates, moments_of, unread
 from .encoder import Encoder
-from .learn import SetLearner, merged_learners
-from .matching import SchemaChange, common_columns, only_in_some
-from .plan import DROPPED, PLURALS, SCHEMA, ColumnPlan, EncodingPlan
-from .profiles import SetProfile, profile_of
+from .learn import ColumnLearner, SetLearner, TextLearner, merged_learners
+from .matching import SchemaChange, absurd_values, common_columns, only_in_some
+from .plan import (
+    ABSURD,
+    DROPPED,
+    PLURALS,
+    SCHEMA,
+    ColumnPlan,
+    ColumnProfile,
+    EncodingPlan,
+    SetProfile,
+)
+from .readings import PLAIN, single_readings
 from .source import Source
 from .tables import LEARN_ROWS, Table
 from .values import common_float
@@ -98,7 +106,7 @@ def encode_by(table: Table, plan: EncodingPlan, *, name: str | None = None) -> S
         *(SchemaChange("lacking", column, (called,)) for column in lacking),
         *(SchemaChange("only in", column, (called,)) for column in further),
     )
-    return _source(table, plan, (), changes)
+    return _source(table, plan, (), changes, called)
 
 
 def check_same_features(a: Source, b: Source) -> None:
@@ -169,13 +177,17 @@ def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Sou
     apart = [ColumnPlan(column, "left out", SCHEMA) for column in sorted(alone)]
     apart += [ColumnPlan(c, "left out", DROPPED) for c in _dropped(tables)]
     whole = EncodingPlan((*plans, *made, *apart), policy)
+    profiles = [tuple(profile_of(whole, one) for one in ones) for ones in learned]
+    every = [one for ones in profiles for one in ones]
+    odd = [{column.name: column.absurd for column in one.columns} for one in every]
+    changes += absurd_values(common, [one.name for one in every], odd)
     if not whole.used:
         why = " ".join(map(str, (*changes, *whole.not_compared())))
         together = " and ".join(dict.fromkeys(names))
         raise InputError(f"{together}: no column is left to compare. {why}".rstrip())
     return [
-        _source(table, whole, tuple(profile_of(whole, one) for one in ones), tuple(changes))
-        for table, ones in zip(tables, learned, strict=True)
+        _source(table, whole, own, tuple(changes), name)
+        for table, own, name in zip(tables, profiles, names, strict=True)
     ]
 
 
@@ -219,13 +231,15 @@ def _source(
     plan: EncodingPlan,
     profiles: tuple[SetProfile, ...],
     changes: tuple[SchemaChange, ...],
+    called: str,
 ) -> Source:
     # What the plan fills is filled; the rest is dealt with as in any other source.
     filled = all(column.fill for column in plan.used)
     missing = plan.missing if plan.missing == "drop" or not filled else "error"
     options = replace(table.options, missing=None if missing == "indicator" else missing)
     reader = table.encoded(plan, profiles)
-    return Source(reader, options, name=table.name, plan=plan, profiles=profiles, changes=changes)
+    beside: Any = {"plan": plan, "profiles": profiles, "changes": changes, "called": called}
+    return Source(reader, options, name=table.name, **beside)
 
 
 def learn_table(
@@ -268,11 +282,54 @@ def _learned(
             groups = [(v, block.rows.filter(group == k)) for k, v in enumerate(values.tolist())]
         for value, rows in groups:
             if value not in found:
-                found[value] = SetLearner.of_columns(name, shapes, forced, words=words, alone=alone)
+                found[value] = SetLearner.of_columns(
+                    name, shapes, forced, words=words, declared=table.declared, alone=alone
+                )
             found[value].add(rows)
         if len(found) > MOST_CLASSES:
             classes, found = False, {None: merged_learners(found.values())}
     return found
+
+
+def profile_of(plan: EncodingPlan, learner: SetLearner) -> SetProfile:
+    """What a learner saw, as plain numbers."""
+    there = [column for column in plan.columns if column.name in learner.columns]
+    columns = tuple(_column_profile(one, learner.columns[one.name]) for one in there)
+    return SetProfile(learner.name, learner.rows, columns)
+
+
+def _column_profile(column: ColumnPlan, part: ColumnLearner) -> ColumnProfile:
+    values: dict[str, float] = {}
+    counted = column.kind not in ("category", "left out") or column.reason == ABSURD
+    odd = part.absurd if counted else 0
+    if column.kind in ("number", "boolean", "date", "time", "duration"):
+        moments = moments_of(column, part)
+        odd = moments.absurd
+        if moments.count:
+            ends = ("mean", "deviation", "low", "high")
+            values = {key: float(getattr(moments, key)) for key in ends}
+    text = part.text
+    return ColumnProfile(
+        column.name,
+        part.rows,
+        part.missing + unread(column, part) + odd,
+        **values,
+        levels=dict(text.levels.counts) if text is not None else {},
+        exact=text is None or text.levels.exact,
+        distinct=None if text is None else text.n_distinct,
+        reading="" if text is None else _own_reading(column, text),
+        kind=column.kind,
+        padded=0 if text is None else text.padded,
+        absurd=odd,
+    )
+
+
+def _own_reading(column: ColumnPlan, text: TextLearner) -> str:
+    """Which one of a column's readings is that of this set."""
+    usual = "" if column.kind == "boolean" else PLAIN.get(column.kind, "")
+    readings = single_readings(column.reading or usual)
+    fits = {one: text.fits(one) for one in readings if one in text.readings}
+    return max(fits, key=lambda one: fits[one], default="")
 
 
 class EncodedReader(Reader):
@@ -288,19 +345,31 @@ class EncodedReader(Reader):
         self.owners = plan.owners
         self.clean = plan.missing in ("indicator", "mean") and all(c.fill for c in plan.used)
         self.notes = table.notes
-        odd = {c.name: c.absurd for one in profiles for c in one.columns if c.absurd}
-        self.notes = (*self.notes, *absurd_notes(self.name, odd))
         self.dtype = _dtype(table, plan)
         self._table, self._plan, self._profiles = table, plan, profiles
 
     def blocks(self, size: int) -> Iterator[Chunk]:
         encoder = Encoder(self._plan, self.dtype, self.name, self._profiles)
         notes: list[Note] = []
-        for block in self._table.blocks(encoder.wanted(self._table.all_columns), size, notes):
+        wanted = encoder.wanted(self._table.all_columns)
+        for block in self._table.blocks(wanted, size, notes, self._plain_numbers()):
             rows = encoder.rows(block.rows)
-            beside = block.ids, block.labels, encoder.times(block.rows), encoder.merged
-            yield Chunk(rows, *beside)
+            beside = encoder.times(block.rows), encoder.merged, encoder.watched(block.rows)
+            yield Chunk(rows, block.ids, block.labels, *beside)
         self.found = (*notes, *encoder.notes())
+        self.absurd = {} if self._profiles else dict(encoder.absurd)  # else it is known already
+
+    def _plain_numbers(self) -> list[str]:
+        """Columns of which every row was learned as a plain number, whatever type they have."""
+        if self._table.options.label is not None:  # rows of other classes were not learned
+            return []
+        numbers = [c for c in self._plan.used if c.kind == "number" and not (c.reading or c.of)]
+        found = self._profiles
+        return [
+            column.name
+            for column in numbers
+            if found and all(column.name in one and not one[column.name].levels for one in found)
+        ]
 
 
 def _dtype(table: Table, plan: EncodingPlan) -> np.dtype[Any]:

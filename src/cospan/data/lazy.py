@@ -18,11 +18,10 @@ from cospan.distributed import reduced
 from cospan.errors import InputError
 
 from .base import Chunk, Options, Reader, float_type, require
-from .cleaning import matches
 from .encoding import encode_by
 from .learn import SetLearner, merged_learners
-from .plan import EncodingPlan
-from .profiles import SetProfile
+from .plan import EncodingPlan, SetProfile
+from .source import matches
 from .streams import PandasStream
 from .tables import Table
 
@@ -160,7 +159,14 @@ def _learned(
     """What one partition holds; its texts are learned as texts, whatever they look like."""
     table = local_table(part[list(columns)], name) if len(part) else None
     shapes = dict.fromkeys(columns, ()) if table is None else table.shapes(columns)
-    learner = SetLearner.of_columns(name, shapes, forced, words=columns, alone=alone)
+    learner = SetLearner.of_columns(
+        name,
+        shapes,
+        forced,
+        words=columns,
+        declared=() if table is None else table.declared,
+        alone=alone,
+    )
     for batch in table.batches(columns, len(part)) if table is not None else ():
         learner.add(batch)
     return learner

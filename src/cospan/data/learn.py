@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +36,7 @@ _IDENTIFIER_WORDS = frozenset(
 _PERHAPS = ("id", "ids", "no", "nr", "num", "number", "seq", "seqn", "seqno", "obs", "case", "code")
 
 
+@lru_cache(2**16)
 def may_be_identifier(name: str) -> bool:
     """Whether identifiers are called like that, among others.
 
@@ -160,6 +162,7 @@ class ColumnLearner:
     shape: tuple[int, ...] = ()
     limit: int = MOST_LEVELS
     words: bool = False  # texts are learned as texts, whatever they look like
+    declared: bool = False  # as a category, by the type of the column
     alone: bool = False  # not in every set: its values may be those of a column of another name
     torn: bool = False
     rows: int = 0
@@ -178,6 +181,7 @@ class ColumnLearner:
         if self.torn:
             return
         kind = family(array.type)
+        kind = "text" if kind == "dictionary" and not self.declared else kind
         self.rows += len(array)
         if array.null_count == len(array):
             self.missing += len(array)
@@ -199,7 +203,7 @@ class ColumnLearner:
             self.families.add("other")
             self.missing += array.null_count
         elif kind in ("text", "dictionary") or self.forced == "category":
-            declared = kind == "dictionary" or self.forced == "category"
+            declared = self.declared or self.forced == "category"
             if self.text is None:
                 self.text = TextLearner(Levels(self.limit))
             self.missing += self.text.add(array, declared=declared, every=self.forced == "number")
@@ -282,6 +286,7 @@ class SetLearner:
         forced: Mapping[str, str],
         *,
         words: Collection[str] = (),
+        declared: Collection[str] = (),
         alone: Collection[str] = (),
     ) -> SetLearner:
         """A learner for these columns that has seen no row yet."""
@@ -290,7 +295,13 @@ class SetLearner:
             name,
             {
                 column: ColumnLearner(
-                    column, forced.get(column, ""), shape, limit, column in words, column in alone
+                    column,
+                    forced.get(column, ""),
+                    shape,
+                    limit,
+                    words=column in words,
+                    declared=column in declared,
+                    alone=column in alone,
                 )
                 for column, shape in shapes.items()
             },

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cospan.base.text import quoted
+from cospan.base.text import plural, quoted
 from cospan.errors import InputError
 
 from .base import listing
@@ -30,20 +30,23 @@ SAME_VALUES, ALIKE = 0.5, 0.25
 
 @dataclass(frozen=True)
 class SchemaChange:
-    """A column that is not the same in all sets, and is not compared.
+    """What reading alone finds: a column that is not the same in all sets, or absurd values.
 
     Attributes
     ----------
-    kind : {"only in", "renamed", "retyped", "lacking"}
+    kind : {"only in", "renamed", "retyped", "lacking", "absurd"}
     column : str
     sets : tuple of str
-        Those that have it, under this name; of a retyped column all that have values.
+        Those that have it, under this name; of a retyped column all that have values; of absurd
+        values (infinite, beyond 1e100 or denormal) those that have some.
     second : str
         The other name of a renamed column.
     others : tuple of str
         The sets that have it under its other name.
     kinds : tuple of str
         Of a retyped column, what each of the `sets` holds.
+    counts : tuple of int
+        Of absurd values, how many each of the `sets` has.
 
     Examples
     --------
@@ -61,6 +64,7 @@ class SchemaChange:
     second: str = ""
     others: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
+    counts: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         sets, column = " and ".join(self.sets), quoted(self.column)
@@ -74,6 +78,13 @@ class SchemaChange:
                 f"{column} is called {quoted(self.second)} in {others}: the same values under a "
                 "new name."
             )
+        if self.kind == "absurd":
+            both = zip(self.counts, self.sets, strict=True)
+            rows = " and ".join(f"{plural(n, 'row')} of {name}" for n, name in both)
+            return (
+                f"{column} is infinite, beyond 1e100 or too small to be exact in {rows}; that "
+                "counts as missing."
+            )
         held: dict[str, list[str]] = {}
         for name, kind in zip(self.sets, self.kinds, strict=True):
             held.setdefault(kind, []).append(name)
@@ -84,6 +95,21 @@ class SchemaChange:
         """Plain types only, with the sentence."""
         plain = {key: list(x) if isinstance(x, tuple) else x for key, x in asdict(self).items()}
         return {**plain, "text": str(self)}
+
+
+def absurd_values(
+    columns: Sequence[str], names: Sequence[str], counts: Sequence[Mapping[str, int]]
+) -> list[SchemaChange]:
+    """Of each column with absurd values, how many every set has."""
+    found = []
+    for column in columns:
+        own = {
+            name: one[column] for name, one in zip(names, counts, strict=True) if one.get(column)
+        }
+        if own:
+            kept = tuple(own), tuple(own.values())
+            found.append(SchemaChange("absurd", column, kept[0], counts=kept[1]))
+    return found
 
 
 def common_columns(columns: Sequence[Sequence[str]], names: Sequence[str]) -> list[str]:

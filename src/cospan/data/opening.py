@@ -387,9 +387,5 @@ def _open_stdin(options: Options, name: str | None) -> Reader | Source | Table:
     with needed(f"{STDIN}: reading tables"):
         from .text_files import TextFiles
 
-        try:
-            table = TextFiles([copy.path], STDIN, (Note("copied", text),))
-        except SourceError as error:  # of standard input, not of its copy
-            raise SourceError(str(error).replace(str(copy.path), STDIN)) from error.__cause__
-    table.keeps = copy
+        table = TextFiles([copy.path], STDIN, (Note("copied", text),), copy)
     return table_source(table, options, name)

@@ -7,7 +7,7 @@ import errno
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -36,6 +36,10 @@ MAGIC = {
     b"\x80\x05": "pickle",
     b"SQLite format 3": "SQLite",
 }
+#: What files of data end with.
+ENDING = re.compile(
+    r"(?i)\.(csv|tsv|tab|txt|parquet|pq|arrow|feather|ipc|arrows|npy|npz)(\.(gz|bz2|xz|zst))?$"
+)
 #: A web or cloud address; Path has made one slash of the two.
 URL = re.compile(r"(?i)(https?|ftp|s3|gs|gcs|hf|abfss?|az|hdfs):/")
 
@@ -50,6 +54,16 @@ def split_part(text: str) -> tuple[Path, str | None]:
     if mark and path:
         return Path(path).expanduser(), part
     return Path(text).expanduser(), None
+
+
+def set_names(names: Sequence[str]) -> list[str]:
+    """What sets are called after their files: without the ending, where they differ without it.
+
+    >>> set_names(["july.csv", "january.csv.gz"]), set_names(["x.csv", "x.parquet"])
+    (['july', 'january'], ['x.csv', 'x.parquet'])
+    """
+    stems = [ENDING.sub("", name) or name for name in names]
+    return stems if len(set(stems)) == len(names) else list(names)
 
 
 def check_readable(path: Path) -> None:

@@ -6,8 +6,9 @@ and applied to rows as they come (``encoding``).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +18,7 @@ from cospan.base.notes import Note
 from cospan.errors import InputError
 
 from .base import MISSING
+from .readings import PARTS
 
 #: What makes features.
 USED = ("number", "boolean", "category", "date", "time of day", "duration", "vector")
@@ -37,10 +39,11 @@ UNITS = {"date": "days since 1970", "time of day": "hours", "duration": "days"}
 NAME_LENGTH = 60
 #: The words for false and true where a plan names no others.
 TRUTH = ("false", "true")
-#: Reasons that need no note: the user left the column out, or a schema change says it already.
+#: Reasons that need no note: the user left the column out, or a finding says it already.
 DROPPED, SCHEMA = "as asked", "it is not the same in all sets"
+ABSURD = "its values are all infinite, beyond 1e100 or denormal"
 #: The reasons of columns that no option could take.
-EMPTY, ABSURD = "it has no values", "its values are all infinite, beyond 1e100 or denormal"
+EMPTY = "it has no values"
 HOLDS = "it holds"  # a type that is neither numbers nor text
 SHOWN_LEVELS = 6
 SHOWN_COLUMNS = 8
@@ -72,6 +75,7 @@ class ColumnPlan:
     of: tuple[str, ...] = ()
     #: Of a time of day, the hour when the day begins; of huge numbers, what is subtracted
     origin: int = 0
+    watched: bool = False  # a text that makes no feature, of which is counted how it is written
 
     @property
     def used(self) -> bool:
@@ -194,6 +198,11 @@ class EncodingPlan:
         """The columns that say when a row is from."""
         return tuple(column for column in self.columns if column.kind == "time")
 
+    @cached_property
+    def watched(self) -> tuple[tuple[str, str], ...]:
+        """Columns of text that make no feature, each with what is counted in its texts."""
+        return tuple((c.name, part) for c in self.columns if c.watched for part in PARTS)
+
     @property
     def left_out(self) -> dict[str, str]:
         """The columns that make no feature, with the reason."""
@@ -280,11 +289,11 @@ class EncodingPlan:
             )
             remedy = f'keep="{names[0]}" compares {"them" if several else "it"}, too.'
             notes.append(Note("set aside", text, remedy))
-        quiet = (DROPPED, SCHEMA)
+        quiet = (DROPPED, SCHEMA, ABSURD)
         left = [c for c in self.columns if c.kind == "left out" and c.reason not in quiet]
         if left:
             shown = [f"{column.name!r} ({column.reason})" for column in left]
-            helps = not all(c.reason.startswith((EMPTY, ABSURD, HOLDS)) for c in left)
+            helps = not all(c.reason.startswith((EMPTY, HOLDS)) for c in left)
             remedy = "categorical= or numeric= takes a column all the same." if helps else ""
             notes.append(Note("columns left out", f"Left out: {named(shown)}.", remedy, loud=True))
         return notes
@@ -320,6 +329,51 @@ class EncodingPlan:
         return f"<EncodingPlan: {len(self.used)} columns{left} → {self.n_features} features>"
 
 
+@dataclass(frozen=True)
+class ColumnProfile:
+    """One column of one set."""
+
+    name: str
+    #: Rows of the set, and those without a value here
+    rows: int
+    missing: int
+    #: Of the values present, as they are encoded (dates in days since 1970); NaN for categories,
+    #: vectors and columns without values
+    mean: float = math.nan
+    deviation: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    #: How often each text occurs; at most 4,096 of them, and empty where the column is not text
+    levels: Mapping[str, int] = field(default_factory=dict)
+    exact: bool = True  # whether `levels` has every text with its exact count
+    #: Different texts, estimated to about 2 % where there are more than 4,096; None where nobody
+    #: counted (numbers)
+    distinct: int | None = None
+    reading: str = ""  # how texts of this set are read, where the column is numbers or dates
+    kind: str = ""  # the plan's
+    padded: int = 0  # rows whose text has blanks around it
+    absurd: int = 0  # values that are infinite, beyond 1e100 or denormal
+
+
+@dataclass(frozen=True)
+class SetProfile:
+    """The columns of one set, left-out ones too."""
+
+    name: str
+    rows: int
+    columns: tuple[ColumnProfile, ...]
+
+    @cached_property
+    def _by_name(self) -> dict[str, ColumnProfile]:
+        return {column.name: column for column in self.columns}
+
+    def __getitem__(self, column: str) -> ColumnProfile:
+        return self._by_name[column]
+
+    def __contains__(self, column: str) -> bool:
+        return column in self._by_name
+
+
 def named(names: Sequence[str]) -> str:
     """The first names of several, and how many more there are."""
     more, shown = len(names) - SHOWN_COLUMNS, ", ".join(names[:SHOWN_COLUMNS])
@@ -344,7 +398,7 @@ def _plain(column: ColumnPlan) -> dict[str, Any]:
 def _column(content: Mapping[str, Any]) -> ColumnPlan:
     """One column out of a file that may hold anything."""
     texts = {key: content.get(key, "") for key in ("name", "kind", "reason", "reading")}
-    flags = {key: content.get(key, False) for key in ("other", "indicator")}
+    flags = {key: content.get(key, False) for key in ("other", "indicator", "watched")}
     levels, fill, shape, of = (content.get(key, []) for key in ("levels", "fill", "shape", "of"))
     origin = content.get("origin", 0)
     right = (

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .values import days, family, numbers, storage, whole_numbers
+from .values import days, family, numbers, storage, text_bytes, whole_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,6 +29,8 @@ MISSING_TEXTS = (
 )  # fmt: skip
 #: Pairs of words for false and true, in lower case.
 BOOLEANS = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("off", "on"))
+#: What is counted in a text; capitals are letters, too.
+PARTS = ("length", "digits", "letters", "capitals", "blanks", "other characters")
 AMBIGUOUS = "ambiguous"
 TRIED = 16  # texts that are tried before a whole column
 #: Between the readings of a column whose sets are written differently.
@@ -60,7 +62,7 @@ def coded(array: pa.Array) -> Coded:
     array = storage(array)
     if not pa.types.is_dictionary(array.type):
         array = pc.dictionary_encode(array)
-    as_written = _texts(array.dictionary)
+    as_written = as_texts(array.dictionary)
     texts = pc.utf8_trim_whitespace(as_written)
     longer = pc.not_equal(pc.binary_length(as_written), pc.binary_length(texts))
     padded = np.asarray(pc.fill_null(longer, False).to_numpy(zero_copy_only=False))
@@ -75,7 +77,8 @@ def coded(array: pa.Array) -> Coded:
     return Coded(codes, texts, padded)
 
 
-def _texts(values: pa.Array) -> pa.Array:
+def as_texts(values: pa.Array) -> pa.Array:
+    """The texts that one would write for these values."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -105,11 +108,16 @@ def plain_values(array: pa.Array, kind: str) -> NDArray[np.float64] | None:
     import pyarrow as pa
 
     array = storage(array)
+    if pa.types.is_dictionary(array.type):
+        each = plain_values(array.dictionary, kind)
+        codes = array.indices.fill_null(len(array.dictionary)).to_numpy()
+        return None if each is None else np.append(each, np.nan)[codes]
     if family(array.type) != "text" or array.null_count == len(array):
         return None
     try:
         # Arrow words an error for every text that is no number: the first ones are tried alone.
-        _plain(array.slice(0, TRIED), kind)
+        if len(array) > 64 * TRIED:
+            _plain(array.slice(0, TRIED), kind)
         return np.asarray(_plain(array, kind).to_numpy(zero_copy_only=False))
     except pa.ArrowInvalid:
         return None
@@ -350,3 +358,61 @@ def of_each(fitting: Collection[Collection[str]]) -> str:
     if AMBIGUOUS in own or in_two_orders(own):
         return AMBIGUOUS
     return _OR.join(name for name in READINGS if name in own)
+
+
+# ---- how texts are written ---------------------------------------------------------------------
+
+# Identifiers and free text become no features, but a text that was cut, padded, re-encoded or
+# written in capitals shows in its length and in how many characters of each sort it has.
+
+
+def text_parts(array: pa.Array) -> NDArray[np.float64]:
+    """How many characters of each sort every text has (n, len(PARTS)); NaN where it is missing.
+
+    >>> import pyarrow as pa
+    >>> text_parts(pa.array(["AB-12 x", None])).tolist()[0]
+    [7.0, 2.0, 3.0, 2.0, 1.0, 1.0]
+    """
+    import pyarrow as pa
+
+    array = storage(array)
+    if family(array.type) in ("other", "vector", "nothing"):
+        return np.full((len(array), len(PARTS)), np.nan)
+    if not pa.types.is_dictionary(array.type):
+        return _counted(as_texts(array))
+    each = np.vstack([_counted(as_texts(array.dictionary)), np.full(len(PARTS), np.nan)])
+    return np.asarray(each[array.indices.fill_null(len(each) - 1).to_numpy()])
+
+
+def _counted(texts: pa.Array) -> NDArray[np.float64]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    known = pc.invert(pc.is_in(texts, value_set=pa.array([None, *MISSING_TEXTS], texts.type)))
+    strips = [_characters(*strip) for strip in text_bytes(texts.fill_null(""))]
+    digits, others, capitals, blanks, further = np.concatenate(
+        [np.empty((0, 5)), *strips], dtype=np.float64
+    ).T
+    letters = others + capitals
+    found = np.column_stack(
+        [digits + letters + blanks + further, digits, letters, capitals, blanks, further]
+    )
+    found[~np.asarray(known.to_numpy(zero_copy_only=False))] = np.nan
+    return found
+
+
+def _characters(content: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.intp]:
+    """For each text its digits, small letters, capitals, blanks and other characters."""
+    characters = np.frombuffer(bytes(content).decode().encode("utf-32-le"), np.uint32)
+    seen = np.bincount(characters)
+    sorts = np.zeros(len(seen), dtype=np.intp)
+    for code in np.flatnonzero(seen).tolist():
+        sorts[code] = _sort(chr(code))
+    rows = np.repeat(5 * np.arange(len(ends) - 1), np.diff(ends))
+    begins = (content & 0xC0) != 0x80  # else the byte goes on with a character
+    return np.bincount(rows[begins] + sorts[characters], minlength=5 * len(ends) - 5).reshape(-1, 5)
+
+
+def _sort(character: str) -> int:
+    tests = (str.isdigit, lambda c: c.isalpha() and not c.isupper(), str.isalpha, str.isspace)
+    return next((k for k, test in enumerate(tests) if test(character)), 4)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 
 from cospan.base.tolerance import WITHIN_MINUTE
 
-from .values import absurd, all_usual, hours_of
+from .values import absurd, all_usual, hours_of, text_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -213,14 +212,28 @@ class Order:
 
 
 def number_hashes(values: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """One hash for each number, the finish of splitmix64; 0 and -0 are one number."""
-    hashes = (values + 0.0).view(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(hashes ^ (hashes >> np.uint64(31)))
+    """One hash for each number; 0 and -0 are one number."""
+    return _mixed((values + 0.0).view(np.uint64))
 
 
 def text_hashes(texts: pa.Array) -> NDArray[np.uint64]:
-    """One hash for each text, the same in every process: the workers of a cluster must agree."""
-    found = (blake2b(text.encode(), digest_size=8).digest() for text in texts.to_pylist())
-    return np.frombuffer(b"".join(found), dtype=np.uint64)
+    """One hash for each text, the same in every process: the workers of a cluster must agree.
+
+    It is the sum of hashes of its bytes with their places.
+    """
+    found = [np.empty(0, np.uint64)]
+    for content, ends in text_bytes(texts):
+        lengths = np.diff(ends)
+        places = np.arange(len(content)) - np.repeat(ends[:-1], lengths)
+        sums = np.zeros(len(content) + 1, dtype=np.uint64)
+        np.cumsum(_mixed((places * 256 + content).view(np.uint64)), out=sums[1:])
+        found.append(_mixed(sums[ends[1:]] - sums[ends[:-1]]))
+    return np.concatenate(found)
+
+
+def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finish of splitmix64."""
+    hashes = values + np.uint64(0x9E3779B97F4A7C15)
+    hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(hashes ^ (hashes >> np.uint64(31)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
@@ -23,7 +23,7 @@ from cospan.errors import InputError, SourceError
 
 from .base import listing
 from .paths import reading
-from .values import OBJECTS, is_list, is_numeric, storage
+from .values import OBJECTS, decoded, family, is_list, is_numeric, storage
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,8 +51,13 @@ class TableStream(ABC):
     keeps: Any = None  # what has to live as long as this
 
     @abstractmethod
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
-        """Batches of at most `size` rows with these columns, in this order."""
+    def batches(
+        self, columns: Sequence[str], size: int, numbers: Collection[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
+        """Batches of at most `size` rows with these columns, in this order.
+
+        Texts that are known to be plain `numbers` may be read as such at once.
+        """
 
 
 def object_stream(obj: Any, name: str | None) -> TableStream | None:
@@ -127,7 +132,9 @@ class ArrowStream(TableStream):
         self.n_rows = table.num_rows
         self._table = table
 
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, columns: Sequence[str], size: int, numbers: Collection[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
         yield from self._table.select(list(columns)).to_batches(max_chunksize=size)
 
 
@@ -155,7 +162,9 @@ class PandasStream(TableStream):
         fields = list(self._batch(frame.iloc[:PROBE_ROWS]).schema)
         self.schema = pa.schema(fields if counted else [*fields, pa.field(INDEX, pa.string())])
 
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, columns: Sequence[str], size: int, numbers: Collection[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         own = [column for column in columns if column != INDEX]
@@ -251,7 +260,9 @@ class _Files(TableStream):
         self.schema = _with_partitions(schema, self._partitions[0])
         self.hidden = frozenset(self._partitions[0])
 
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, columns: Sequence[str], size: int, numbers: Collection[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         own = [column for column in columns if column not in self.hidden]
@@ -294,11 +305,14 @@ class ParquetFiles(_Files):
         import pyarrow.parquet as pq
 
         buffer = max(4096, BUFFER_BYTES // max(1, len(columns)))
-        options: Any = {"buffer_size": buffer, "pre_buffer": False}
+        # Texts lie in the file with a number each: they are looked at once.
+        texts = [c for c in columns if family(self.schema.field(c).type) == "text"]
+        options: Any = {"buffer_size": buffer, "pre_buffer": False, "read_dictionary": texts}
         with pq.ParquetFile(file, **options) as parquet:
             # How much a row takes is not known before: a text may have any length.
             first = next(parquet.iter_batches(min(size, 64), columns=columns), None)
-            row = max(4 * len(columns), first.nbytes // max(1, len(first))) if first else 1
+            taken = sum(decoded(column).nbytes for column in first.columns) if first else 0
+            row = max(4 * len(columns), taken // max(1, len(first or ())))
             rows = min(size, max(1 if row > DECODE_BYTES else 64, DECODE_BYTES // max(1, row)))
             # Asking for "a" also gives a column "a.b"; the caller selects once more.
             yield from parquet.iter_batches(rows, columns=columns)

@@ -7,7 +7,7 @@ rows of their own: there is nothing to encode.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -18,9 +18,8 @@ from cospan.base.notes import Note
 from cospan.errors import InputError, SourceError
 
 from .base import Chunk, Options, Reader, listing, require
-from .cleaning import classes_in, taken
 from .images import Decoder, is_image
-from .source import Source
+from .source import Source, classes_in, even, taken
 from .streams import PROBE_ROWS, TableStream
 from .values import common_float, family, list_rows, list_shape, values_of
 
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from .learn import SetLearner
-    from .plan import EncodingPlan
-    from .profiles import SetProfile
+    from .plan import EncodingPlan, SetProfile
 
 #: Rows read at a time to learn labels and what columns hold.
 LEARN_ROWS = 2**16
@@ -100,6 +98,11 @@ class Table:
         return list(self.schema.names)
 
     @property
+    def declared(self) -> set[str]:
+        """The columns that their type declares as categories."""
+        return {c for c in self.columns if family(self.schema.field(c).type) == "dictionary"}
+
+    @property
     def labelled(self) -> bool:
         """Whether rows come with labels of several classes."""
         return self.options.label is not None and self.options.label_value is None
@@ -109,18 +112,36 @@ class Table:
         return map(cut_texts, self._stream.batches(list(columns), size))
 
     def blocks(
-        self, columns: Sequence[str], size: int, notes: list[Note] | None = None
+        self,
+        columns: Sequence[str],
+        size: int,
+        notes: list[Note] | None = None,
+        numbers: Collection[str] = (),
     ) -> Iterator[RawBlock]:
         """These columns of the rows asked for, with identifiers and labels, in blocks of `size`."""
-        return _even(taken(self._raw(columns, size), self.options, self.name, notes), size)
+        raw = self._raw(columns, size, numbers=numbers)
+        room = max(JOINED_BYTES, 8 * size * len(columns))  # where texts are long, blocks are short
+        return even(
+            taken(raw, self.options, self.name, notes),
+            size,
+            _joined,
+            lambda x: x.rows.nbytes / room,
+        )
 
-    def _raw(self, columns: Sequence[str], size: int, *, whole: bool = False) -> Iterator[RawBlock]:
+    def _raw(
+        self,
+        columns: Sequence[str],
+        size: int,
+        *,
+        numbers: Collection[str] = (),
+        whole: bool = False,
+    ) -> Iterator[RawBlock]:
         """All rows; long texts are cut unless they are wanted as a `whole`."""
         extra = [column for column in (self._label, self._id) if column is not None]
         wanted = list(dict.fromkeys([*columns, *extra]))
         kind = self._label_kind() if self._stream.written and self._label is not None else None
         start = 0
-        for batch in self._stream.batches(wanted, size):
+        for batch in self._stream.batches(wanted, size, set(numbers) - set(extra)):
             batch = batch if whole else cut_texts(batch)
             stop = start + batch.num_rows
             ids: NDArray[Any] = np.arange(start, stop)
@@ -259,28 +280,6 @@ def _as_written(values: NDArray[Any], kind: type) -> NDArray[Any]:
     return np.array(found, dtype=object if None in found else None)
 
 
-def _even(blocks: Iterator[RawBlock], size: int) -> Iterator[RawBlock]:
-    """Blocks of `size` rows: joining columns is cheaper than joining the rows made of them.
-
-    Where texts are long, blocks have fewer rows.
-    """
-    waiting: list[RawBlock] = []
-    n = held = 0
-    for block in blocks:
-        start = 0
-        while start < len(block.ids):
-            piece = block.take(slice(start, start + size - n))
-            start += len(piece.ids)
-            n += len(piece.ids)
-            held += piece.rows.get_total_buffer_size() * len(piece.ids) // len(block.ids)
-            waiting.append(piece)
-            if n == size or held > max(JOINED_BYTES, 8 * size * len(block.rows.schema)):
-                yield _joined(waiting)
-                waiting, n, held = [], 0, 0
-    if waiting:
-        yield _joined(waiting)
-
-
 def _joined(blocks: list[RawBlock]) -> RawBlock:
     if len(blocks) == 1:
         return blocks[0]
@@ -311,6 +310,8 @@ def cut_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
         if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
             continue
         texts = array.dictionary if pa.types.is_dictionary(field.type) else array
+        if texts.nbytes <= LONGEST_TEXT:
+            continue
         lengths = pc.binary_length(texts)
         if (pc.max(lengths).as_py() or 0) <= LONGEST_TEXT:
             continue

@@ -9,12 +9,14 @@ from __future__ import annotations
 import csv
 import io
 import lzma
-import mmap
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from cospan.base.notes import Note
 from cospan.base.text import is_number
@@ -50,47 +52,56 @@ class TextFiles(TableStream):
 
     written = True
 
-    def __init__(self, files: Sequence[Path], name: str, notes: tuple[Note, ...] = ()) -> None:
+    def __init__(
+        self, files: Sequence[Path], name: str, notes: tuple[Note, ...] = (), keeps: Any = None
+    ) -> None:
+        self.name, self.notes, self.keeps = name, notes, keeps
+        self._files = list(files)
+        with self._called(self._files[0]):
+            self._look_into()
+
+    def _look_into(self) -> None:
         import pyarrow as pa
 
-        self.name = name
-        self.notes = notes
-        self._files = list(files)
         self._block = BLOCK_BYTES
-        self._delimiter, self._header = _layout(self._files[0])
+        self._delimiter, self._header, names = _layout(self._files[0])
         # To look for breaks inside quotation marks takes Arrow a fifth longer.
         self._marks = {file: _quotation_marks(file) for file in self._files}
         for file in self._files:
             if self._marks[file] % 2:  # one is never closed, or part of a value: 5" is a length
                 for _ in self._rows(file):
                     pass
-        names = self._names(self._files[0])
         for file in self._files[1:]:
-            there = set(self._names(file))
+            there = set(_layout(file)[2])
             absent = [column for column in names if column not in there]
             if absent:
                 first = self._files[0].name
                 raise SourceError(f"{file}: lacks column {listing(absent)}, which {first} has.")
         self.schema = pa.schema([pa.field(column, pa.string()) for column in names])
         self.index = UNNAMED if names[0] == UNNAMED else None
-        if not any(batch.num_rows for batch in self._blocks(self._files[0], names[:1])):
-            raise SourceError(f"{self._files[0]}: has no rows below its header.")
 
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+    @contextmanager
+    def _called(self, file: Path) -> Iterator[None]:
+        """What is wrong with a copy of standard input is said of standard input."""
+        try:
+            yield
+        except SourceError as error:
+            if self.keeps is None:
+                raise
+            raise SourceError(str(error).replace(str(file), self.name)) from error.__cause__
+
+    def batches(
+        self, columns: Sequence[str], size: int, numbers: Collection[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
         for file in self._files:
-            with reading(file, _KIND):
-                for batch in self._blocks(file, columns):
+            with self._called(file), reading(file, _KIND):
+                for batch in self._blocks(file, columns, numbers):
                     for start in range(0, batch.num_rows, size):
                         yield batch.slice(start, size)
 
-    def _names(self, file: Path) -> list[str]:
-        with reading(file, _KIND):
-            batch = next(self._blocks(file, None), None)
-            if batch is None:
-                raise SourceError(f"{file}: has no rows below its header.")
-            return list(batch.schema.names)
-
-    def _blocks(self, file: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+    def _blocks(
+        self, file: Path, columns: Sequence[str], numbers: Collection[str]
+    ) -> Iterator[pa.RecordBatch]:
         """The file's batches; where a line is longer than a block, with larger ones from there."""
         import pyarrow as pa
 
@@ -98,7 +109,7 @@ class TextFiles(TableStream):
         while True:
             seen = 0
             try:
-                with self._open(file, columns) as reader:
+                with self._open(file, columns, numbers) as reader:
                     for batch in reader:
                         seen += batch.num_rows
                         if seen > done:
@@ -115,7 +126,7 @@ class TextFiles(TableStream):
                 continue
             return
 
-    def _explain(self, file: Path, columns: Sequence[str] | None, error: Exception) -> None:
+    def _explain(self, file: Path, columns: Sequence[str], error: Exception) -> None:
         """Say what is wrong with the file, and in which line and column, unless a line is long.
 
         Its values are read again as bytes, which fails only where the lines are wrong, and on one
@@ -184,12 +195,19 @@ class TextFiles(TableStream):
                     names = names or fields
                     yield line, fields
 
-    def _open(self, file: Path, columns: Sequence[str] | None, *, raw: bool = False) -> Any:
-        """A reader of these columns, or of all, as text, or as `raw` bytes on one thread."""
+    def _open(
+        self,
+        file: Path,
+        columns: Sequence[str],
+        numbers: Collection[str] = (),
+        *,
+        raw: bool = False,
+    ) -> Any:
+        """A reader of these columns as text or numbers, or as `raw` bytes on one thread."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        known = columns if columns is not None else ()
+        types = dict.fromkeys(columns, pa.binary() if raw else pa.string())
         return arrow_csv.open_csv(
             opened_text(file),
             read_options=arrow_csv.ReadOptions(
@@ -201,8 +219,8 @@ class TextFiles(TableStream):
                 delimiter=self._delimiter, newlines_in_values=self._marks[file] > 0
             ),
             convert_options=arrow_csv.ConvertOptions(
-                include_columns=list(known),
-                column_types=dict.fromkeys(known, pa.binary() if raw else pa.string()),
+                include_columns=list(columns),
+                column_types=types | dict.fromkeys(numbers, pa.float64()),
                 strings_can_be_null=not raw,
                 null_values=MISSING_TEXTS,
             ),
@@ -226,18 +244,21 @@ def _is_text(value: bytes | None) -> bool:
     return True
 
 
-def _layout(file: Path) -> tuple[str, bool]:
-    """The delimiter, and whether the first line names the columns."""
+def _layout(file: Path) -> tuple[str, bool, list[str]]:
+    """The delimiter, whether the first line names the columns, and their names."""
     with reading(file, "CSV"), opened_text(file) as stream:
         head = bytes(stream.read(HEAD_BYTES))
+        while len(lines := _filled(head)) < 2 and len(head) < MAX_LINE_BYTES:
+            if not (more := stream.read(HEAD_BYTES)):
+                break
+            head += more
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise SourceError(f"{file}: is encoded as UTF-16; save it as UTF-8.")
     if b"\0" in head:
         raise SourceError(f"{file}: is not a text file, so it cannot be read as CSV.")
-    text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "ignore")
-    line = next((line for line in text.splitlines() if line.strip()), None)
-    if line is None:
+    if not lines:
         raise SourceError(f"{file}: holds nothing but blank space.")
+    line = lines[0].removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
     delimiter = max(DELIMITERS, key=line.count)
     if line.count(delimiter) >= MOST_COLUMNS:
         raise SourceError(
@@ -245,25 +266,37 @@ def _layout(file: Path) -> tuple[str, bool]:
             f"{MOST_COLUMNS:,} are read from text; see whether rows and columns are exchanged, or "
             "save it as an array (.npy) or as Parquet."
         )
-    try:
-        fields = next(csv.reader([line], delimiter=delimiter))
-    except csv.Error:
+    fields = _first_row(head, line, delimiter)
+    if not fields:
         raise SourceError(
             f"{file}: its first line has a field of more than {csv.field_size_limit():,} letters, "
             "which is not the name of a column; see whether it is a table."
-        ) from None
+        )
     counting = [str(i) for i in range(len(fields))]
     counted = len(fields) > 1 and fields in (counting, ["", *counting[:-1]])
-    return delimiter, counted or not all(is_number(field) for field in fields)
+    header = counted or not all(is_number(field) for field in fields)
+    if header and len(lines) < 2:
+        raise SourceError(f"{file}: has no rows below its header.")
+    return delimiter, header, fields if header else [f"f{i}" for i in range(len(fields))]
+
+
+def _first_row(head: bytes, line: str, delimiter: str) -> list[str]:
+    """The fields of the first row, or of the first line where a quotation mark stays open."""
+    text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    for lines in (io.StringIO(text, newline=""), [line]):
+        with suppress(csv.Error):
+            return next(row for row in csv.reader(lines, delimiter=delimiter) if row)
+    return []
+
+
+def _filled(text: bytes) -> list[bytes]:
+    """The first two lines that are not blank."""
+    return list(islice((line for line in text.splitlines() if line.strip()), 2))
 
 
 def _quotation_marks(file: Path) -> int:
-    """How many quotation marks there are; of a packed file this is not known, and 2 is said."""
-    with reading(file, "CSV"), file.open("rb") as stream:
-        if sniff(file) is not None:
-            return 2
-        with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as pages:
-            if pages.find(b'"') < 0:
-                return 0
-            size = range(0, len(pages), 2**24)
-            return sum(pages[start : start + 2**24].count(b'"') for start in size)
+    with reading(file, "CSV"), opened_text(file) as stream:
+        pieces = iter(lambda: stream.read(2**20), b"")
+        return sum(
+            int(np.count_nonzero(np.frombuffer(piece, np.uint8) == ord('"'))) for piece in pieces
+        )

@@ -7,7 +7,7 @@ it can be read: number, boolean, date, duration, text, dictionary (declared as a
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,8 @@ SMALLEST = float(np.finfo(np.float64).tiny)
 #: Whole numbers up to here are float64s.
 EXACT = 2**53
 OBJECTS = "Python objects"  # in the name of a type that no reading takes
+#: Bytes of texts that are looked at one by one at a time; each takes some 30 bytes meanwhile.
+STRIP = 2**18
 _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 
@@ -108,6 +110,21 @@ def storage(array: pa.Array) -> pa.Array:
     return pc.cast(array, pa.large_binary()) if pa.types.is_binary_view(array.type) else array
 
 
+def text_bytes(texts: pa.Array) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]:
+    """Strip by strip, the bytes of texts without gaps, and where each text begins and ends."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = pc.cast(texts, pa.large_string())
+    rows = max(1, STRIP // (pc.max(pc.binary_length(texts)).as_py() or 1))
+    _, places, content = texts.buffers()
+    every = np.frombuffer(content or b"", np.uint8)
+    ends = np.frombuffer(places or bytes(8), np.int64)[texts.offset :]
+    for start in range(0, len(texts), rows):
+        own = ends[start : min(start + rows, len(texts)) + 1]
+        yield every[own[0] : own[-1]], own - own[0]
+
+
 def numbers(array: pa.Array) -> NDArray[np.float64]:
     """Numbers, truth values, dates (days since 1970) and durations (days); NaN where missing."""
     import pyarrow as pa
@@ -174,7 +191,7 @@ def whole_numbers(array: pa.Array) -> pa.Array | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    array = storage(array)
+    array = decoded(array)
     if family(array.type) == "text":
         try:
             return pc.cast(array, pa.int64())

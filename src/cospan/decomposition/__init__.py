@@ -21,7 +21,7 @@ here                  the paper      LAPACK ``ggsvd3``   MATLAB ``gsvd``  Julia 
 (MATLAB orders the values the other way round: c rising.)
 
 Where to find what: `dense` has `gsvd` and the object that it returns, `kernel` is the algorithm,
-with steps in `ranks` and `cosine_sine`; `notation` has other people's forms. A few directions of
+with steps in `cosine_sine`; `notation` has other people's forms. A few directions of
 large sparse matrices are found by `partial`.
 """
 

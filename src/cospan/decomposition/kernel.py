@@ -2,7 +2,7 @@
 
 1. Leave out columns that are zero in both; scale A and B to like norms.
 2. Few rows: work in their span. Many rows: replace each matrix by its triangular factor.
-3. QR of the stack, with a rank-revealing step only where it is nearly singular (`ranks`).
+3. QR of the stack, with a rank-revealing step only where it is nearly singular (`cosine_sine`).
 4. The two halves of its orthogonal factor at once (`cosine_sine`).
 5. Decide which directions A and B have; make those of one alone unique.
 6. Undo 2 and 1.
@@ -20,17 +20,15 @@ from cospan.base import arrays, factorizations
 from cospan.base.tolerance import SQUARES_ARE_SAFE
 from cospan.base.types import Array
 from cospan.decomposition.cosine_sine import (
-    cosines_and_sines,
-    other,
-    phases,
-    reorthogonalized,
-    row_norms,
-)
-from cospan.decomposition.ranks import (
     above,
+    cosines_and_sines,
     full_rank,
     norm,
+    other,
+    phases,
     rank_shown,
+    reorthogonalized,
+    row_norms,
     smallest_singular_value,
     surely_regular,
     well_conditioned,

@@ -40,6 +40,13 @@ _MOST_COLUMNS = 12_000
 _MOST_PRODUCTS = 3e10
 # Rows whose products are summed at once.
 _ROWS = 50_000
+# Products of a dense matrix run so many times faster than those of a sparse one.
+_DENSE_SPEED = 20
+# Vectors that ARPACK keeps for each direction, and at least; its default is 20 in all. With more
+# there are fewer restarts, and they are cheap here.
+_KEPT_EACH, _FEWEST_KEPT = 4, 60
+# Steps of LSMR, times the rank it can need: rounding makes it repeat itself.
+_LSMR_STEPS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,8 +199,7 @@ def _extremes(
             v0=start,
             tol=tol,
             maxiter=maxiter,
-            # More vectors than ARPACK's default of 20: fewer restarts, and they are cheap here.
-            ncv=min(n, max(4 * count, 60)),
+            ncv=min(n, max(_KEPT_EACH * count, _FEWEST_KEPT)),
         )
     except scipy.sparse.linalg.ArpackNoConvergence as stopped:
         raise InputError(
@@ -336,7 +342,7 @@ def _whitened(a: _Operator, b: _Operator) -> _BySquares | _ByLeastSquares:
 def _products(X: Any) -> float:
     if scipy.sparse.issparse(X):
         return float((np.diff(X.indptr).astype(float) ** 2).sum())
-    return float(X.shape[0] * X.shape[1] ** 2 / 20)  # dense ones run that much faster
+    return float(X.shape[0] * X.shape[1] ** 2 / _DENSE_SPEED)
 
 
 def _gram(X: Any) -> np.ndarray:
@@ -448,7 +454,7 @@ class _ByLeastSquares:
             atol=LSMR_ACCURACY,
             btol=LSMR_ACCURACY,
             conlim=0,
-            maxiter=10 * min(self._stack.shape),
+            maxiter=_LSMR_STEPS * min(self._stack.shape),
         )
         return np.asarray(found[0])
 

@@ -20,24 +20,23 @@ from cospan.base.types import Floats
 from cospan.distributed import class_summaries, mapped_classes
 from cospan.errors import InputError
 from cospan.estimator.fitted import (
-    DTYPES,
     ClassSettings,
     FittedClasses,
-    Scoring,
     class_numbers,
     classes_in,
     shown,
 )
 from cospan.model import Again, JointFrame, RowMap, RowsAgain, SetCosts, tried_rows
-from cospan.summary import Summary
+from cospan.summary import Summary, SummaryOptions
 
 Model = TypeVar("Model", JointFrame, SetCosts)
 
 # Rows kept of one class for choosing the shrinkage, the threshold and so on: at most.
-_SAMPLED_ROWS = 2_000
+SAMPLED_ROWS = 2_000
+DTYPES = (np.float64, np.float32)  # that rows may keep
 
 
-class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
+class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
     """Classify samples by their alignment angle; a scikit-learn classifier and transformer.
 
     Two classes: θ below the threshold is the first class, above it the second. More classes: each
@@ -109,7 +108,7 @@ class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseE
         calibrate: bool | None = None,
         weighting: str = "cost",
         threshold: float | str = math.pi / 4,
-        center: Any = "pooled",
+        center: object = "pooled",
         balance: bool = True,
         tol: float | None = None,
         curve: int | str | None = "auto",
@@ -129,7 +128,7 @@ class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseE
 
     # ---- fitting ------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: object, y: Any, sample_weight: object = None) -> Self:
         """Fit to labelled rows.
 
         Parameters
@@ -151,7 +150,9 @@ class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseE
         self._fitted: FittedClasses | None = self._concluded(again)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: object, y: Any, classes: Any = None, sample_weight: object = None
+    ) -> Self:
         """Add rows to what was fitted before; the model is brought up to date on its next use.
 
         Parameters
@@ -193,10 +194,10 @@ class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseE
         self._summaries: dict[int, Summary] | None = {}
         self._fitted = None
 
-    def _add(self, rows: Floats, labels: NDArray[Any], sample_weight: Any) -> None:
+    def _add(self, rows: Floats, labels: NDArray[Any], sample_weight: object) -> None:
         own = class_numbers(labels, self.classes_)
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
-        size = min(_SAMPLED_ROWS, tried_rows(len(self.classes_)))
+        size = min(SAMPLED_ROWS, tried_rows(len(self.classes_)))
         names = getattr(self, "feature_names_in_", None)
         summaries = dict(self._summaries or {})
         for k in np.unique(own).tolist():
@@ -209,14 +210,15 @@ class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseE
             summaries[k] = summaries[k] + part if k in summaries else part
         self._summaries = summaries
 
-    def _add_lazily(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _add_lazily(self, X: Any, y: Any, sample_weight: object) -> None:
         """Rows of a Dask collection, summarised by its workers; the labels come here."""
         labels = np.asarray(y.compute() if arrays.is_lazy(y) else y)
         check_classification_targets(labels)
         d = int(X.shape[1])
         self._start(np.unique(labels), (len(labels), d))
-        size = min(_SAMPLED_ROWS, tried_rows(len(self.classes_)))
-        found = class_summaries(X, labels, sample_weight, exact=self._exact, sample_size=size)
+        size = min(SAMPLED_ROWS, tried_rows(len(self.classes_)))
+        options = SummaryOptions(exact=self._exact, sample_size=size)
+        found = class_summaries(X, labels, sample_weight, options)
         self._summaries = {
             k: found[label] for k, label in enumerate(self.classes_.tolist()) if label in found
         }
@@ -225,16 +227,14 @@ class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseE
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
 
-    def _again(self, rows: Floats, labels: NDArray[Any], sample_weight: Any) -> Again:
+    def _again(self, rows: Floats, labels: NDArray[Any], sample_weight: object) -> Again:
         """What reads the rows of every class once more."""
         own = class_numbers(labels, self.classes_)
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
         members = [np.flatnonzero(own == k) for k in range(len(self.classes_))]
-        return RowsAgain(
-            [(rows[one], None if weights is None else weights[one]) for one in members]
-        )
+        return RowsAgain([(rows[i], None if weights is None else weights[i]) for i in members])
 
-    def _again_lazily(self, X: Any, y: Any, sample_weight: Any) -> Again:
+    def _again_lazily(self, X: Any, y: Any, sample_weight: object) -> Again:
         """The same for a Dask collection."""
         labels = np.asarray(y.compute() if arrays.is_lazy(y) else y)
 
@@ -322,7 +322,7 @@ class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseE
             # notebook's display) expects to learn in this way that there are none yet.
             raise AttributeError(str(error)) from error
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: object) -> Floats:
         """Two classes: θ, both costs, the shared share, (n, 4). More: probabilities, (n, K).
 
         Probabilities also of two classes without a joint frame, as ``compare_many`` fits them.
@@ -333,3 +333,46 @@ class AlignmentAngleClassifier(Scoring, ClassifierMixin, TransformerMixin, BaseE
         found = fitted.align(rows)
         columns = [found.theta, found.cost_a, found.cost_b, np.asarray(found.shares)[:, 1]]
         return np.column_stack(columns).astype(np.float64)
+
+    def decision_function(self, X: object) -> Floats:
+        """Two classes: θ minus the threshold, (n,). More: the probabilities, (n, K)."""
+        fitted, rows = self._for_scoring(X)
+        if len(self.classes_) > 2:
+            return fitted.weights(rows)
+        return fitted.theta(rows) - fitted.threshold
+
+    def predict(self, X: object) -> NDArray[Any]:
+        """The class of each sample, (n,)."""
+        decision = self.decision_function(X)
+        index = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
+        return np.asarray(self.classes_[index])
+
+    def predict_proba(self, X: object) -> Floats:
+        """(n, K): the probability of each class, all being equally likely beforehand.
+
+        Calibrated on leave-one-out costs of the training rows, unless ``calibrate`` says no.
+        """
+        fitted, rows = self._for_scoring(X)
+        return fitted.weights(rows)
+
+    def typicality(self, X: object) -> Floats:
+        """(n, K): how usual each sample is for each class; small for all of them: none fits.
+
+        Conformal p-values from the leave-one-out costs of the training rows: uniform for new rows
+        of the class, whatever its distribution. `predict` names a class all the same.
+        """
+        fitted, rows = self._for_scoring(X)
+        return fitted.typicality(rows)
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Names of the columns of `transform`; `input_features` has no say in them."""
+        check_is_fitted(self)
+        if isinstance(self.fitted_parts().model, SetCosts):
+            names = [f"weight_{label}" for label in self.classes_]
+        else:
+            names = ["theta", *(f"cost_{label}" for label in self.classes_), "shared"]
+        return np.array(names, dtype=object)
+
+    def _for_scoring(self, X: object) -> tuple[FittedClasses, Floats]:
+        fitted = self.fitted_parts()
+        return fitted, validate_data(self, X, reset=False, dtype=DTYPES)

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cospan.base import arrays
-from cospan.base.checks import as_option
+from cospan.base.checks import as_option, is_real
 from cospan.base.tolerance import SAME_SCORE
 from cospan.base.types import Floats
 from cospan.errors import InputError
@@ -143,10 +142,8 @@ def _as_threshold(value: object, n_classes: int) -> float | None:
         )
     if isinstance(value, str) and value == "auto":
         return None
-    # What `number` says about the value is lost on the type checker.
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if number and 0 <= value <= math.pi / 2:  # type: ignore[operator]
-        return float(value)  # type: ignore[arg-type]
+    if is_real(value) and 0 <= value <= math.pi / 2:
+        return float(value)
     raise InputError(f"threshold is {value!r}; it must be an angle in [0, π/2] or 'auto'.")
 
 
@@ -170,62 +167,6 @@ def class_numbers(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int
     return own
 
 
-def shown(label: Any) -> str:
+def shown(label: object) -> str:
     """A label as its user wrote it, not as NumPy holds it."""
     return repr(label.item() if isinstance(label, np.generic) else label)
-
-
-DTYPES = (np.float64, np.float32)  # that rows may keep
-
-
-class Scoring:
-    """Classes, probabilities and costs of samples, for whatever holds fitted classes."""
-
-    classes_: NDArray[Any]
-
-    def fitted_parts(self) -> FittedClasses:
-        """What was fitted; an error where nothing was."""
-        raise NotImplementedError
-
-    def decision_function(self, X: Any) -> Floats:
-        """Two classes: θ minus the threshold, (n,). More: the probabilities, (n, K)."""
-        fitted, rows = self._for_scoring(X)
-        if len(self.classes_) > 2:
-            return fitted.weights(rows)
-        return fitted.theta(rows) - fitted.threshold
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each sample, (n,)."""
-        decision = self.decision_function(X)
-        index = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
-        return np.asarray(self.classes_[index])
-
-    def predict_proba(self, X: Any) -> Floats:
-        """(n, K): the probability of each class, all being equally likely beforehand.
-
-        Calibrated on leave-one-out costs of the training rows, unless ``calibrate`` says no.
-        """
-        fitted, rows = self._for_scoring(X)
-        return fitted.weights(rows)
-
-    def typicality(self, X: Any) -> Floats:
-        """(n, K): how usual each sample is for each class; small for all of them: none fits.
-
-        Conformal p-values from the leave-one-out costs of the training rows: uniform for new rows
-        of the class, whatever its distribution. `predict` names a class all the same.
-        """
-        fitted, rows = self._for_scoring(X)
-        return fitted.typicality(rows)
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Names of the columns of `transform`; `input_features` has no say in them."""
-        check_is_fitted(self)
-        if isinstance(self.fitted_parts().model, SetCosts):
-            names = [f"weight_{label}" for label in self.classes_]
-        else:
-            names = ["theta", *(f"cost_{label}" for label in self.classes_), "shared"]
-        return np.array(names, dtype=object)
-
-    def _for_scoring(self, X: Any) -> tuple[FittedClasses, Floats]:
-        fitted = self.fitted_parts()
-        return fitted, validate_data(self, X, reset=False, dtype=DTYPES)

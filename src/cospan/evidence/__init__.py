@@ -5,6 +5,7 @@
 - `repeats`: rows that are repeated beyond chance
 - `blame`: as few columns as explain all of the evidence
 - `findings`: what changed, as data
+- `engine`: from rows to findings
 - `columns`, `relations`, `quality`: the tables
 - `parts`: the difference of two sets, distributed over the features
 - `size`: one number for how different two sets are, with an interval
@@ -21,7 +22,8 @@ from .columns import (
     plan_from,
     present,
 )
-from .findings import FEWEST_LABELLINGS, FEWEST_ROWS, Finding, Found, find
+from .engine import FEWEST_LABELLINGS, FEWEST_ROWS, Found, Smallest, find
+from .findings import Finding
 from .functions import Reading, RowFunctions
 from .parts import FeatureParts, feature_parts
 from .quality import Quality, QualityNote
@@ -29,11 +31,13 @@ from .relations import PairChange, PairTable
 from .repeats import row_keys
 from .shift import Separation, ShiftTest, separation, shift_test
 from .size import Fold, Size, size_of
+from .test import SQUARE
 from .verdict import Changes, RowsToCheck, Totals, Verdict, find_changes, size_word
 
 __all__ = [
     "FEWEST_LABELLINGS",
     "FEWEST_ROWS",
+    "SQUARE",
     "Changes",
     "Column",
     "FeatureChange",
@@ -53,6 +57,7 @@ __all__ = [
     "Separation",
     "ShiftTest",
     "Size",
+    "Smallest",
     "Totals",
     "Verdict",
     "columns_of",

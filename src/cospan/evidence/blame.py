@@ -15,18 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from cospan.base.tolerance import LEAST_VARIANCE
 from cospan.base.types import Floats
 
-from .functions import GIVEN, OWN, PAIR, Function, Reading, RowFunctions
-from .test import Evidence, log_tail
+from .functions import GIVEN, OWN, PAIR, SAME_FUNCTION, Function, Reading, RowFunctions
+from .test import LEVEL, Evidence, log_tail
 
-#: The familywise level at which columns are named.
-LEVEL = 0.05
 #: z² that a unit has by chance now and then: only what goes beyond it counts as explained.
 CHANCE = 9.0
 #: "Only where": |z| of the difference inside less outside, z² that nothing outside may reach, and
 #: the fewest rows (their harmonic half) on each side.
 CLEARLY, OUTSIDE, FEWEST = 4.0, 12.0, 5
+#: The least variance of a function there, of 1 in all rows: below, one row would make a z.
+LEAST_INSIDE = 0.0025
+#: Of a text its length, and of a form a single value, is what is said, where its z is at least this
+#: part of the largest.
+PLAINLY = 0.7
 #: Changes of form say little; how much more of it a shift against the other columns has to be.
 VAGUE, MORE = ("shape", "low end", "high end"), 2.0
 #: A copy: equal, beyond chance, in more than this share of one set, and less than that of the
@@ -65,10 +69,15 @@ def blamed_columns(
             mine = np.array(other, dtype=np.intp) if other else mine
         best = mine[np.argmax(np.abs(evidence.z[mine]))]
         function = evidence.functions[best]
+        if by_itself and function.part and function.kind != "missing":
+            long = [k for k in mine if evidence.functions[k][::4] == ("mean", "length")]
+            if long and abs(evidence.z[long[0]]) >= PLAINLY * abs(evidence.z[best]):
+                best = long[0]
+                function = evidence.functions[best]
         if by_itself and function.kind in VAGUE:
             best = _clearer(evidence, ends, column, best)
             function = evidence.functions[best]
-        inside = by_itself or function.kind.endswith("inside")
+        inside = function.family == OWN or function.kind.endswith("inside")
         where = _only_where(rows, n_a, column) if inside else None
         z = float(evidence.z[best])
         blamed.append(Blamed(column, p, function, z, where, copies.get(column)))
@@ -76,9 +85,17 @@ def blamed_columns(
 
 
 def _clearer(evidence: Evidence, ends: NDArray[np.intp], column: int, best: np.intp) -> np.intp:
-    """Of a column whose form changed: that it moved against the others, where that says more."""
-    kinds = [one.kind for one in evidence.functions]
-    given = np.flatnonzero((np.array(kinds) == "given") & (ends[:, 0] == column))
+    """Of a column whose form changed: its single value, or that it moved against the others.
+
+    Where a single value says nearly as much, and the others clearly more.
+    """
+    kinds = np.array([one.kind for one in evidence.functions])
+    values = np.flatnonzero((kinds == "value") & (ends[:, 0] == column))
+    if len(values):
+        single: np.intp = values[np.argmax(np.abs(evidence.z[values]))]
+        if abs(evidence.z[single]) >= PLAINLY * abs(evidence.z[best]):
+            return single
+    given = np.flatnonzero((kinds == "given") & (ends[:, 0] == column))
     if not len(given):
         return best
     strongest: np.intp = given[np.argmax(np.abs(evidence.z[given]))]
@@ -98,8 +115,8 @@ def _chosen(
     alone[first[own]] = z2[own]
     while True:
         if out:
-            again = _given_again(rows, out, n_a, d)
-            k = np.flatnonzero(family == GIVEN)
+            k = np.flatnonzero((family == GIVEN) & (p <= LEVEL) & ~np.isin(first, list(out)))
+            again = _given_again(rows, out, first[k], n_a, d)
             left = np.minimum(again[first[k]], z2[k])
             log_p[k] += log_tail(left) - log_tail(z2[k])
             z2[k] = left
@@ -126,13 +143,17 @@ def _chosen(
     return blamed, [*(column for column, _, _ in blamed), *rest]
 
 
-def _given_again(rows: RowFunctions, out: set[int], n_a: int, d: int) -> Floats:
-    """The largest z² of what the columns that are not blamed leave open of each other."""
+def _given_again(
+    rows: RowFunctions, out: set[int], asked: NDArray[np.intp], n_a: int, d: int
+) -> Floats:
+    """The largest z² of what the columns that are not blamed leave open of some of them."""
     found = np.zeros(d)
-    for function, values in rows.given(~np.isin(rows.scores.column, list(out))):
+    if not len(asked):
+        return found
+    for function, values in rows.given(~np.isin(rows.scores.column, list(out)), asked.tolist()):
         n = len(values)
         step = values[:n_a].mean() - values[n_a:].mean()
-        z2 = step**2 / max(float(values.var()), 1e-12) * n_a * (n - n_a) / n
+        z2 = step**2 / max(float(values.var()), LEAST_VARIANCE) * n_a * (n - n_a) / n
         found[function.column] = max(found[function.column], z2)
     return found
 
@@ -143,11 +164,11 @@ def _only_where(rows: RowFunctions, n_a: int, column: int) -> tuple[int, str] | 
     if not levels:
         return None
     own = [
-        np.nan_to_num(values - np.nanmean(values)) / max(float(np.nanstd(values)), 1e-9)
+        np.nan_to_num(values - np.nanmean(values)) / np.nanstd(values)
         for reading, margin in zip(rows.readings, rows.margins, strict=True)
         if reading.column == column
         for _, values in margin.values(reading.values)
-        if np.nanstd(values) > 1e-9
+        if np.nanstd(values) > SAME_FUNCTION
     ]
     if not own:
         return None
@@ -161,7 +182,7 @@ def _only_where(rows: RowFunctions, n_a: int, column: int) -> tuple[int, str] | 
             continue
         step = [F[a].mean(axis=0) - F[b].mean(axis=0) for a, b in sides]
         error = [
-            np.maximum(F[a | b].var(axis=0), 0.0025) / w
+            np.maximum(F[a | b].var(axis=0), LEAST_INSIDE) / w
             for (a, b), w in zip(sides, weight, strict=True)
         ]
         apart = np.abs(step[0] - step[1]) / np.sqrt(error[0] + error[1])

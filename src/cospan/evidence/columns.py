@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base.tables import make_dataframe
-from cospan.base.tolerance import SAME_VALUE
+from cospan.base.tolerance import SAME_VALUE, SQUARES_KEEP_DIGITS
 from cospan.base.types import Floats
 from cospan.errors import InputError
 
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 #: What the column of rare levels is called.
 OTHER = "(other)"
-#: Squares of smaller values have lost digits: their deviation is the sample's, which is scaled.
-TINY = 1e-140
+#: Texts and identifiers: no features, but it is watched how they are written.
+TEXT = "text"
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+EPOCH_WEEKDAY = 3  # 1970-01-01 was a Thursday
 #: Levels that a row of the table shows.
 SHOWN_LEVELS = 3
 
@@ -71,7 +73,7 @@ def plan_from(encoding: Mapping[str, Any] | None) -> EncodingPlan | None:
 
 
 def columns_of(plan: EncodingPlan | None, names: Sequence[str]) -> tuple[Column, ...]:
-    """The user's columns. Without a plan every feature is a column of numbers."""
+    """The user's columns that make features. Without a plan every feature is one of numbers."""
     if plan is None:
         return tuple(Column(name, "number", (i,)) for i, name in enumerate(names))
     if plan.n_features != len(names):
@@ -89,6 +91,12 @@ def columns_of(plan: EncodingPlan | None, names: Sequence[str]) -> tuple[Column,
         found.append(Column(column.name, column.kind, places, indicator, column, fill))
         place, gap = place + width, gap + column.indicator
     return tuple(found)
+
+
+def text_columns(plan: EncodingPlan | None) -> tuple[Column, ...]:
+    """The user's columns of texts and identifiers."""
+    watched = () if plan is None else plan.watched
+    return tuple(Column(name, TEXT, ()) for name in dict.fromkeys(name for name, _ in watched))
 
 
 def present(rows: Floats, column: Column) -> NDArray[np.bool_] | None:
@@ -125,7 +133,23 @@ def read_columns(columns: Sequence[Column], rows: Floats) -> list[Reading]:
                 plain[~gaps] = np.nan
             part = str(k) if codes.shape[1] > 1 else ""
             found.append(Reading(place, part, plain, column.levels))
+            if column.kind == "date":
+                days = (np.floor(plain) + EPOCH_WEEKDAY) % 7
+                found.append(Reading(place, "weekday", days, WEEKDAYS, related=False))
     return found
+
+
+def read_texts(
+    columns: Sequence[Column], parts: Sequence[tuple[str, str]], watched: Floats | None
+) -> list[Reading]:
+    """How texts that make no feature are written: the plan's `watched` parts, (n, k)."""
+    place = {column.name: k for k, column in enumerate(columns) if column.kind == TEXT}
+    if watched is None:
+        return []
+    return [
+        Reading(place[name], part, np.asarray(values), related=False)
+        for (name, part), values in zip(parts, watched.T, strict=True)
+    ]
 
 
 @dataclass(frozen=True)
@@ -173,6 +197,18 @@ def held_in(column: Column, rows: Floats, profile: SetProfile | None) -> Held:
     return _counted(column, found, profile)
 
 
+def held_text(readings: Sequence[Reading], place: int) -> Held:
+    """Of a column of text: how long its texts are."""
+    values = next(one.values for one in readings if (one.column, one.part) == (place, "length"))
+    known = values[~np.isnan(values)]
+    missing = 1 - len(known) / max(1, len(values))
+    if not len(known):
+        return Held(missing)
+    return Held(
+        missing, float(known.mean()), deviation(known), float(known.min()), float(known.max())
+    )
+
+
 def _counted(column: Column, held: Held, profile: SetProfile) -> Held:
     """What all rows hold, where they were counted while the plan was learned."""
     try:
@@ -183,7 +219,8 @@ def _counted(column: Column, held: Held, profile: SetProfile) -> Held:
     if column.kind != "category":
         if math.isnan(own.mean):
             return Held(missing, held.mean, held.deviation, held.low, held.high)
-        tiny = max(abs(own.low), abs(own.high)) < TINY
+        # Squares of smaller values have lost digits; the sample's deviation is scaled.
+        tiny = max(abs(own.low), abs(own.high)) < SQUARES_KEEP_DIGITS
         spread = held.deviation if tiny else own.deviation
         return Held(missing, own.mean, spread, own.low, own.high)
     total = sum(own.levels.values())
@@ -211,7 +248,8 @@ class FeatureChange:
     ----------
     name, kind : str
         The kind is ``"number"``, ``"boolean"``, ``"category"``, ``"date"``, ``"time of day"``,
-        ``"duration"`` or ``"vector"``.
+        ``"duration"``, ``"vector"`` or ``"text"``, which makes no feature: its `a` and `b` are
+        those of its length.
     changed : bool
         Whether the column is to blame for a part of the difference.
     change : str

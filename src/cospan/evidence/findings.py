@@ -7,26 +7,33 @@ the value was in A and is in B, how large that is, and how sure. Sentences are m
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from cospan.base.types import Floats
 
-from .blame import LEVEL, Blamed, blamed_columns
-from .functions import OWN, Function, Reading, RowFunctions, deviation
-from .repeats import IN_BOTH, Repeated, repeated_rows
-from .test import SQUARE, Evidence, Labellings, weigh
+from .blame import KOLMOGOROV, Blamed
+from .functions import OWN, Function, Reading, RowFunctions, deviation, multiples
+from .test import SQUARE
 
-#: Rows of a set behind the labellings; differences of single columns are those of all rows.
-SAMPLE = 2_500
+#: Another unit or zero: the sets' Kolmogorov-Smirnov distance is at least this, and vanishes with a
+#: factor beyond this, or a known one that is as sure, or with an offset of as many standard
+#: deviations; Celsius and Fahrenheit have both.
+APART, FACTOR, SURE, OFFSET, FAHRENHEIT = 0.5, 5.0, 0.01, 6.0, (1.8, 32.0)
+#: Ratios of units in use: of tens, times, lengths and weights; a factor near one of them is it.
+UNITS = [
+    sign
+    for ratio in (*(10.0**k for k in range(1, 10)), 7, 12, 24, 60, 3600, 86400, 1.609344, 2.20462,
+                  2.54, 3.28084, 4.184, 28.3495, 453.592)
+    for sign in (ratio, 1 / ratio)
+]  # fmt: skip
 #: Columns that a mean is adjusted for, those that say most about it.
 MOST_GIVEN = 50
-#: With fewer rows in a set, or relabellings, no p-value can be at most 0.05.
-FEWEST_ROWS, FEWEST_LABELLINGS = 4, 19
 
 
 @dataclass(frozen=True)
@@ -37,15 +44,19 @@ class Finding:
     ----------
     kind : str
         ``"mean"``, ``"spread"``, ``"shape"``, ``"level"``, ``"value"``, ``"missing"``,
-        ``"rounding"``, ``"text"``; ``"given"`` (moved against the other columns), ``"scatter"``
-        (they predict it less, or better), ``"identity"`` (a rule that held is broken),
+        ``"rounding"``, ``"text"`` (written differently); ``"given"`` (moved against the other
+        columns), ``"scatter"`` (they predict it less, or better), ``"identity"`` (a rule that held
+        is broken),
         ``"relation"``, ``"inside"`` (a number in the rows of one level), ``"copy"``, ``"swap"``,
-        ``"repeated rows"``, and what the data room finds: ``"added"``, ``"gone"``, ``"renamed"``,
-        ``"retyped"``, ``"absurd"``.
+        ``"repeated rows"``, and what the data room finds: ``"only in"``, ``"renamed"``,
+        ``"retyped"``, ``"lacking"``, ``"absurd"``.
     column, second : str
         The user's column, and the other one where there are two.
     detail : str
-        A level, a value, a step, a part of a date or text.
+        A level, a value, a step.
+    part : str
+        The part of the column: ``"length"`` or ``"digits"`` of a text, ``"weekday"`` of a date,
+        the place in a vector.
     a, b : float
         The value in A and in B, in the user's units or as a share; NaN where there is none.
     effect : float
@@ -57,6 +68,11 @@ class Finding:
         The rows behind it.
     where : (str, str) or None
         The column and level that it is confined to.
+    unit : (float, float) or None
+        Where all values of B are those of A in another unit or from another zero: the factor and
+        what is added.
+    beyond : float
+        The share of B's values that are outside the range of A's; NaN where that does not apply.
     """
 
     kind: str
@@ -70,6 +86,9 @@ class Finding:
     p: float = math.nan
     rows: int = 0
     where: tuple[str, str] | None = None
+    part: str = ""
+    unit: tuple[float, float] | None = None
+    beyond: float = math.nan
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types only; what does not apply is None."""
@@ -77,128 +96,18 @@ class Finding:
         for name, value in found.items():
             if isinstance(value, float) and not math.isfinite(value):
                 found[name] = None
-        found["where"] = None if self.where is None else list(self.where)
+        for name in ("where", "unit"):
+            found[name] = None if found[name] is None else list(found[name])
         return found
 
 
-@dataclass(frozen=True)
-class Found:
-    """What a comparison of two sets has as evidence."""
-
-    p: float  # of "both sets come from one distribution"
-    smallest: float  # p-value there can be
-    rows: tuple[int, int]  # behind the p-value
-    findings: tuple[Finding, ...]  # repeated rows first, then columns to blame, the clearest first
-    order: tuple[str, ...]  # all columns, the most suspicious first
-    column_p: dict[str, float]  # each column's own p-value, adjusted
-    evidence: Evidence
-    functions: RowFunctions
-
-    @property
-    def differs(self) -> bool:
-        return self.p <= LEVEL
-
-
-def find(
-    names: Sequence[str],
-    a: Sequence[Reading],
-    b: Sequence[Reading],
-    *,
-    permutations: int = 999,
-    seed: int = 0,
-    groups: NDArray[Any] | None = None,
-    keys: NDArray[np.uint64] | None = None,
-    known: Mapping[Function, float] | None = None,
-) -> Found:
-    """Find what differs between two sets of rows, read in the same way.
-
-    `groups` are labels of rows that belong together (A's rows, then B's); `keys` tell rows apart
-    that the readings do not, such as texts. `known` has z of some functions over more rows than
-    those at hand.
-    """
-    n = len(a[0].values), len(b[0].values)
-    repeated = repeated_rows(a, b, keys, permutations, seed)
-    kept = repeated.kept_a, repeated.kept_b
-    if min(map(len, kept)) < FEWEST_ROWS:  # hardly anything but copies
-        kept = np.arange(n[0]), np.arange(n[1])
-    rng = np.random.default_rng(seed)
-    drawn = [
-        rows if len(rows) <= SAMPLE else np.sort(rng.choice(rows, SAMPLE, replace=False))
-        for rows in kept
-    ]
-    pooled = [
-        one._replace(values=np.concatenate([one.values[drawn[0]], other.values[drawn[1]]]))
-        for one, other in zip(a, b, strict=True)
-    ]
-    functions = RowFunctions.learn(names, pooled)
-    if groups is not None:
-        groups = np.unique(groups, return_inverse=True)[1]
-        groups = np.concatenate([groups[: n[0]][drawn[0]], groups[n[0] :][drawn[1]]])
-    sizes = len(drawn[0]), len(drawn[1])
-    labellings = Labellings.draw(*sizes, permutations, seed, groups)
-    values = _taken(a, kept[0]), _taken(b, kept[1])
-    observed = None
-    if sizes != tuple(map(len, kept)) and groups is None:
-        observed = _of_all_rows(functions, *values)
-    if known and not repeated.findings and groups is None:
-        observed = {**(observed or {}), **known}
-    evidence = weigh(functions, labellings, observed)
-    blamed, order = blamed_columns(functions, evidence, sizes[0])
-    found = [_finding(one, functions, values, sizes) for one in blamed]
-    p = evidence.p
-    if any(where != IN_BOTH for where, _, _ in repeated.findings):  # else the sets are only alike
-        p = min(p, 3 / (permutations + 1))
-    return Found(
-        p, evidence.smallest, sizes, (*repeated_findings(repeated, permutations, n), *found),
-        tuple(functions.names[k] for k in order), _column_p(functions, evidence), evidence,
-        functions,
-    )  # fmt: skip
-
-
-def _taken(readings: Sequence[Reading], rows: NDArray[np.intp]) -> list[Reading]:
-    return [one._replace(values=one.values[rows]) for one in readings]
-
-
-def _of_all_rows(
-    functions: RowFunctions, a: Sequence[Reading], b: Sequence[Reading]
-) -> dict[Function, float]:
-    """z of the columns' own functions over all rows."""
-    names, (n_a, sum_a, square_a) = functions.own_sums(a)
-    _, (n_b, sum_b, square_b) = functions.own_sums(b)
-    n = np.maximum(n_a + n_b, 1)
-    variance = np.maximum((square_a + square_b) / n - ((sum_a + sum_b) / n) ** 2, 1e-12)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = (sum_a / n_a - sum_b / n_b) * np.sqrt(n_a * n_b / n / variance)
-    return dict(zip(names, np.nan_to_num(z, posinf=0.0, neginf=0.0).tolist(), strict=True))
-
-
-def _column_p(functions: RowFunctions, evidence: Evidence) -> dict[str, float]:
-    """The adjusted p-value of each column by itself; 1 where it says nothing."""
-    found = dict.fromkeys(functions.names, 1.0)
-    for k in np.flatnonzero(evidence.family == OWN):
-        found[functions.names[evidence.first[k]]] = float(evidence.adjusted[k])
-    return found
-
-
-def repeated_findings(
-    repeated: Repeated, permutations: int, rows: tuple[int, int]
-) -> tuple[Finding, ...]:
-    """Rows repeated beyond chance: within A, within B, and in both."""
-    return tuple(
-        Finding(
-            "repeated rows", detail=where, a=float(count), b=math.nan, z=z,
-            p=3 / (permutations + 1), rows=sum(rows),
-        )
-        for where, count, z in repeated.findings
-    )  # fmt: skip
-
-
-def _finding(
+def described(
     one: Blamed,
     functions: RowFunctions,
     values: tuple[list[Reading], list[Reading]],
     sizes: tuple[int, int],
 ) -> Finding:
+    """What a column to blame was in A and is in B."""
     names, function = functions.names, one.function
     where = None if one.where is None else (names[one.where[0]], one.where[1])
     base = Finding("", names[one.column], z=one.z, p=one.p, rows=sum(sizes), where=where)
@@ -215,10 +124,15 @@ def _finding(
     return _with_others(base, function, one.column, functions, sizes[0])
 
 
+def taken(readings: Sequence[Reading], rows: NDArray[np.intp]) -> list[Reading]:
+    """Some of the rows."""
+    return [one._replace(values=one.values[rows]) for one in readings]
+
+
 def _inside(readings: list[Reading], column: int, level: str) -> list[Reading]:
     """The rows with one level of a column."""
     own = _reading(readings, column, "")
-    return _taken(readings, np.flatnonzero(own.values == (own.levels or ()).index(level)))
+    return taken(readings, np.flatnonzero(own.values == (own.levels or ()).index(level)))
 
 
 def _by_itself(
@@ -227,40 +141,73 @@ def _by_itself(
     column: int,
     values: tuple[list[Reading], list[Reading]],
 ) -> Finding:
-    part = function.detail if function.kind in _NUMERIC else ""
-    x, y = (_reading(side, column, str(part)).values for side in values)
     kind, detail = function.kind, function.detail
+    first, second = (_reading(side, column, function.part) for side in values)
+    x, y = first.values, second.values
     if kind == "missing":
         return _shares(base, "missing", "", np.isnan(x), np.isnan(y))
+    base = replace(base, part=function.part)
     x, y = x[~np.isnan(x)], y[~np.isnan(y)]
     if kind == "level":
-        levels = _reading(values[0], column, "").levels or ()
         if detail == "other":
             return replace(base, kind="level", detail="other")
-        code = levels.index(str(detail))
+        code = (first.levels or ()).index(str(detail))
         return _shares(base, "level", str(detail), x == code, y == code)
+    a, b = deviation(x), deviation(y)
+    unit = math.hypot(a, b) / math.sqrt(2)
+    step = float(y.mean() - x.mean())
+    mean = replace(
+        base, kind="mean", a=float(x.mean()), b=float(y.mean()),
+        effect=step / unit if unit else math.copysign(math.inf, step),
+    )  # fmt: skip
+    if not first.related:
+        return replace(mean, kind="text")
     if kind == "value":
         return _shares(base, "value", f"{detail!r}", x == detail, y == detail)
     if kind == "rounding":
-        step = float(detail)
-        whole = (np.abs(v / step - np.round(v / step)) < 1e-9 for v in (x, y))
-        return _shares(base, "rounding", f"{step:g}", *whole)
-    a, b = deviation(x), deviation(y)
-    unit = math.hypot(a, b) / math.sqrt(2)
-    if kind == "mean":
-        step = float(y.mean() - x.mean())
-        effect = step / unit if unit else math.copysign(math.inf, step)
-        return replace(
-            base, kind="mean", detail=str(part), a=float(x.mean()), b=float(y.mean()), effect=effect
-        )
+        whole = (multiples(v, float(detail)) for v in (x, y))
+        return _shares(base, "rounding", f"{detail:g}", *whole)
+    if a > 0:
+        base = replace(base, beyond=float(np.mean((y < x.min()) | (y > x.max()))))
+    other = another_unit(x, y)
+    if kind == "mean" or other is not None:
+        return replace(mean, beyond=base.beyond, unit=other)
     if kind == "spread":
         ratio = math.log(b / a) if a > 0 and b > 0 else math.copysign(math.inf, b - a)
-        return replace(base, kind="spread", detail=str(part), a=a, b=b, effect=ratio)
+        return replace(base, kind="spread", a=a, b=b, effect=ratio)
     at = _farthest(x, y)
     return _shares(base, "shape", f"{at!r}", x <= at, y <= at)
 
 
-_NUMERIC = ("mean", "spread", "shape", "low end", "high end")
+def another_unit(x: Floats, y: Floats) -> tuple[float, float] | None:
+    """Factor and offset that make y of x throughout; None where these say less than the means.
+
+    >>> x = np.random.default_rng(0).gamma(9.0, size=800)
+    >>> another_unit(x[:400], 1000 * x[400:])
+    (1000.0, 0.0)
+    >>> another_unit(x[:400], x[400:] + 1) is None
+    True
+    """
+    limit = KOLMOGOROV * math.sqrt((len(x) + len(y)) / (len(x) * len(y)))
+    spread = deviation(x), deviation(y)
+    if min(spread) == 0 or limit > APART or stats.ks_2samp(x, y).statistic < APART:
+        return None
+    c, d = FAHRENHEIT
+    means = float(x.mean()), float(y.mean())
+    found = [(c, d), (1 / c, -d / c)]
+    if abs(means[1] - means[0]) > OFFSET * max(spread):
+        found.append((1.0, means[1] - means[0]))
+    ratio = means[1] / means[0] if means[0] else 0.0
+    if ratio > 0:
+        off = [(s / m) ** 2 / n for s, m, n in zip(spread, means, map(len, (x, y)), strict=True)]
+        error = math.sqrt(sum(off))
+        known = min(UNITS, key=lambda unit: abs(math.log(unit / ratio)))
+        near_it = abs(math.log(known / ratio)) < 3 * error
+        if abs(math.log(ratio)) > math.log(FACTOR) or (near_it and error < SURE):
+            found.append((known if near_it else ratio, 0.0))
+    near = [(stats.ks_2samp(f * x + add, y).statistic, f, add) for f, add in found]
+    distance, factor, offset = min(near)
+    return (factor, offset) if distance < limit else None
 
 
 def _reading(readings: Sequence[Reading], column: int, part: str) -> Reading:
@@ -310,7 +257,8 @@ def _with_others(
         )
         r = [correlation(x[side], y[side]) for side in _sides(n_a)]
         return replace(
-            base, kind="relation", detail=" and ".join(filter(None, levels)), a=r[0], b=r[1],
+            base, kind="relation", a=r[0], b=r[1],
+            detail=SQUARE if SQUARE in levels else " and ".join(filter(None, levels)),
             effect=_fisher(r[1]) - _fisher(r[0]),
         )  # fmt: skip
     if function.kind.endswith("inside"):
@@ -330,7 +278,9 @@ def _with_others(
         return replace(base, kind="given", a=a, b=b, effect=(b - a) / spread)
     every = np.ones(len(scores.column), dtype=bool)
     source = {"identity": functions.identities, "equal": functions.equal}
-    shown = source[function.kind]() if function.kind in source else functions.given(every, column)
+    shown = (
+        source[function.kind]() if function.kind in source else functions.given(every, (column,))
+    )
     values = next(values for one, values in shown if one == function)
     means = [float(np.mean(values[side])) for side in _sides(n_a)]
     kind = "copy" if function.kind == "equal" else function.kind

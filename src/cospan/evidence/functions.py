@@ -11,7 +11,7 @@ What is learned never sees which set a row belongs to, so labels may be exchange
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
+from cospan.base.tolerance import COUNT_ROUNDING, NOT_ZERO, SAME_VALUE
 from cospan.base.types import Floats
 
 #: Levels of a category that are watched; the rest is "other". Fewer occurrences say nothing.
@@ -28,8 +29,8 @@ SHARE = 0.03
 #: Values of a number are watched by themselves where it has more values than these, and at least
 #: this share of the rows has one.
 FEW_VALUES, OFTEN = 10, 0.005
-#: The outer share of the rows at each end of a column.
-END = 0.01
+#: The outer shares of the rows at each end of a column.
+ENDS = (0.01, 0.05)
 #: Steps whose multiples are counted: whole numbers, tens.
 STEPS = (1.0, 10.0)
 #: Added to the correlations of scores, so that near copies of a column leave something open.
@@ -45,10 +46,17 @@ NEAR_EQUAL, MOST_EQUAL = 0.2, 1_000
 #: where there are at most so many; a row breaks one where it is so many times further off than
 #: three quarters of the rows are.
 MOST_IDENTITIES, PREDICTED, MOST_TERMS, BREAKS = 10, 0.7, 100, 20.0
+#: An identity holds where three quarters of the rows are off by less, in mean deviations.
+HOLDS = 1e-3
 #: Middle half of a normal distribution in its standard deviations, and where columns are cut.
 IQR, FAR = 1.35, 5.0
 #: Values of functions are made in blocks of about this size.
-BLOCK_BYTES = 32_000_000
+BLOCK_BYTES = 16_000_000
+#: A function that varies less says nothing: its values are the same but for rounding.
+SAME_FUNCTION = 1e-9
+
+#: Functions of a column by itself that are 0 or 1: their means are shares.
+SHARES = ("level", "missing", "value", "rounding", "low end", "high end")
 
 #: The families that evidence is shared between: a column by itself, given the others, with another.
 OWN, GIVEN, PAIR = 0, 1, 2
@@ -70,7 +78,8 @@ class Function(NamedTuple):
     kind: str
     column: int
     second: int = -1  # the other column of a pair
-    detail: Any = ""  # the level or two, the value, the step, or the part of the column
+    detail: Any = ""  # the level or two, the value, or the step
+    part: str = ""  # of the column
 
     @property
     def family(self) -> int:
@@ -80,7 +89,7 @@ class Function(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Values of some functions for all rows, standardised over them, NaN as 0."""
+    """Values of some functions for all rows, (m, n), standardised over them, NaN as 0."""
 
     functions: list[Function]
     values: NDArray[np.float32]
@@ -147,11 +156,11 @@ class RowFunctions:
         return functions, np.array(sums, dtype=np.float64).T
 
     def given(
-        self, use: NDArray[np.bool_], of: int | None = None
+        self, use: NDArray[np.bool_], of: Collection[int] | None = None
     ) -> Iterator[tuple[Function, Floats]]:
         """What the other columns in use leave open of a column: on which side, and how far.
 
-        Of all of them, or of one.
+        Of all columns, or of some.
         """
         scores, used = self.scores, np.flatnonzero(use)
         own = scores.column[used]
@@ -164,7 +173,8 @@ class RowFunctions:
         else:  # the scores of one column are left open together
             solve = P @ np.linalg.inv(np.where(same, P, 0.0))
         if of is not None:
-            solve, own = solve[:, own == of], own[own == of]
+            asked = np.isin(own, list(of))
+            solve, own = solve[:, asked], own[asked]
         left = scores.values[:, used] @ solve.astype(np.float32)
         sides = column_midranks(left)
         far = -np.log((1 - column_midranks(np.round(np.abs(left), 6))) / 2)
@@ -189,7 +199,7 @@ class RowFunctions:
             return
         X = np.column_stack([one.values for one in whole])
         X = X - np.median(X, axis=0)
-        X /= np.maximum(np.abs(X).mean(axis=0), 1e-300)
+        X /= np.maximum(np.abs(X).mean(axis=0), NOT_ZERO)
         likely.sort(key=lambda j: -well[whole[j].column])
         for j in likely[:MOST_IDENTITIES]:
             off = _broken(X[:, j], np.delete(X, j, axis=1))
@@ -216,23 +226,28 @@ class RowFunctions:
     def _inside(self) -> Iterator[tuple[Function, Floats]]:
         """Mean and spread of a number inside the rows of one level, ranked inside it."""
         numbers = [one for one in self.readings if one.levels is None and one.related]
-        levels = list(self.levels())
-        most = MOST_INSIDE // (2 * max(1, len(numbers)))
-        levels.sort(key=lambda one: -float(one[2].sum()))
-        for reading in numbers:
-            values, codes = np.unique(reading.values, return_inverse=True)
-            known = ~np.isnan(reading.values)
-            for column, level, rows in levels[:most]:
-                inside = rows & known
-                if column == reading.column or inside.sum() < FEWEST_INSIDE:
-                    continue
-                count = np.bincount(codes[inside], minlength=len(values))
-                rank = (2 * np.cumsum(count) - count) / count.sum() - 1
-                for kind, polynomial in zip(("mean", "spread"), legendre(rank), strict=False):
-                    out = np.zeros(len(known))
-                    held = polynomial[codes[inside]]
-                    out[inside] = held - held.mean()
-                    yield Function(f"{kind} inside", reading.column, column, level), out
+        if not numbers:
+            return
+        X = np.column_stack([one.values for one in numbers])
+        columns = np.array([one.column for one in numbers])
+        levels = sorted(self.levels(), key=lambda one: -float(one[2].sum()))
+        for column, level, rows in levels[: MOST_INSIDE // (2 * len(numbers))]:
+            inside = np.flatnonzero(rows)
+            values = X[inside]
+            known = ~np.isnan(values)
+            count = known.sum(axis=0)
+            used = np.flatnonzero((count >= FEWEST_INSIDE) & (columns != column))
+            if not len(used):
+                continue
+            ranks = stats.rankdata(np.where(known, values, np.inf)[:, used], axis=0)
+            ranks = (2 * ranks - 1) / count[used] - 1
+            for kind, polynomial in zip(("mean", "spread"), legendre(ranks), strict=False):
+                held = np.where(known[:, used], polynomial, 0.0)
+                held -= np.where(known[:, used], held.sum(axis=0) / count[used], 0.0)
+                for place, own in zip(used, held.T, strict=True):
+                    out = np.zeros(len(rows))
+                    out[inside] = own
+                    yield Function(f"{kind} inside", int(columns[place]), column, level), out
 
     def equal(self) -> Iterator[tuple[Function, Floats]]:
         """Equal values in two columns."""
@@ -306,23 +321,30 @@ class Margin:
             for code, level in self.levels:
                 there = values == code
                 other &= ~there
-                yield Function("level", column, -1, level), there.astype(np.float64)
-            yield Function("level", column, -1, "other"), other.astype(np.float64)
+                yield Function("level", column, -1, level, part), there.astype(np.float64)
+            yield Function("level", column, -1, "other", part), other.astype(np.float64)
             return
         rank = np.full(len(values), np.nan)
         rank[~missing] = midranks(values[~missing], self.order)
         for kind, polynomial in zip(
             ("mean", "spread", "shape", "shape"), legendre(rank), strict=True
         ):
-            yield Function(kind, column, -1, part), polynomial
-        for kind, sign in (("low end", -1), ("high end", 1)):
-            yield Function(kind, column, -1, part), (sign * rank > 1 - 2 * END).astype(np.float64)
+            yield Function(kind, column, part=part), polynomial
+        for end, (kind, sign) in itertools.product(ENDS, (("low end", -1), ("high end", 1))):
+            outer = sign * rank > 1 - 2 * end
+            yield Function(kind, column, -1, end, part), outer.astype(np.float64)
         for value in self.single:
-            yield Function("value", column, -1, value), (values == value).astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            for step in STEPS:
-                off = np.abs(values / step - np.round(values / step))
-                yield Function("rounding", column, -1, step), (off < 1e-9).astype(np.float64)
+            there = values == value
+            yield Function("value", column, -1, value, part), there.astype(np.float64)
+        for step in STEPS if self.reading.related else ():
+            there = multiples(values, step)
+            yield Function("rounding", column, -1, step, part), there.astype(np.float64)
+
+
+def multiples(values: Floats, step: float) -> NDArray[np.bool_]:
+    """Which values are whole multiples of a step; none that is missing."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.abs(values / step - np.round(values / step)) < COUNT_ROUNDING)
 
 
 def midranks(values: Floats, order: Floats | None = None) -> Floats:
@@ -359,18 +381,17 @@ def legendre(u: Floats) -> tuple[Floats, Floats, Floats, Floats]:
 
 
 def _standardised(waiting: list[tuple[Function, Floats]]) -> Block:
-    functions, columns = [], []
-    for function, values in waiting:
-        unknown = np.isnan(values)
-        if unknown.all():
-            continue
-        centred = np.where(unknown, 0.0, values - np.mean(values[~unknown]))
-        spread = centred.std()
-        if spread > 1e-9:
-            functions.append(function)
-            columns.append((centred / spread).astype(np.float32))
-    n = len(waiting[0][1])
-    return Block(functions, np.column_stack(columns) if columns else np.zeros((n, 0), np.float32))
+    values = np.stack([values for _, values in waiting])
+    unknown = np.isnan(values)
+    if unknown.any():
+        count = np.maximum((~unknown).sum(axis=1), 1)
+        mean = np.where(unknown, 0.0, values).sum(axis=1) / count
+        values = np.where(unknown, mean[:, None], values)
+    values -= values.mean(axis=1, keepdims=True)
+    spread = np.sqrt(np.einsum("mn,mn->m", values, values) / values.shape[1])
+    varies = np.flatnonzero(spread > SAME_FUNCTION)
+    values = (values[varies] / spread[varies, None]).astype(np.float32)
+    return Block([waiting[k][0] for k in varies], values)
 
 
 def _scores(readings: Sequence[Reading], margins: Sequence[Margin]) -> Scores:
@@ -401,7 +422,7 @@ def _scores(readings: Sequence[Reading], margins: Sequence[Margin]) -> Scores:
         return Scores(np.zeros((n, 0), np.float32), np.zeros(0, np.intp), (), np.zeros((0, 0)))
     kept = slice(None) if len(columns) <= MOST_SCORES else slice(MOST_SCORES)
     G = np.column_stack(columns[kept])
-    G = (G - G.mean(axis=0)) / np.maximum(G.std(axis=0), 1e-9)
+    G = (G - G.mean(axis=0)) / np.maximum(G.std(axis=0), SAME_FUNCTION)
     return Scores(G.astype(np.float32), np.array(of[kept]), tuple(levels[kept]), G.T @ G / n)
 
 
@@ -428,9 +449,9 @@ def _broken(y: Floats, X: Floats) -> NDArray[np.bool_] | None:
         residual = np.abs(y - design @ coefficients)
         rows = residual <= np.quantile(residual, 0.75)
     error = float(np.quantile(residual, 0.75))
-    if error > 1e-3:  # of the mean deviation of y: no identity
+    if error > HOLDS:
         return None
-    off = residual > BREAKS * max(error, 1e-12)
+    off = residual > BREAKS * max(error, SAME_VALUE)
     return off if off.any() else None
 
 

@@ -35,7 +35,7 @@ class QualityNote:
 
     `code` is ``"new levels"``, ``"vanished levels"``, ``"other case"`` (of `levels`, those of A and
     then of B), ``"constant"``, ``"writing"`` (`written` has an example of A's and of B's),
-    ``"blanks"`` (around values), ``"text"`` (in one set only) or ``"times"`` (dates that do not
+    ``"blanks"`` (around values) or ``"times"`` (dates that do not
     overlap: the last of one set and the first of the other). `a` and `b` are the number behind it
     in each set, NaN where there is none; `differs` says whether it is a difference between the
     sets.
@@ -143,8 +143,7 @@ def _of_profiles(a: ColumnProfile, b: ColumnProfile) -> Iterator[QualityNote]:
         return
     written = _written(a, b)
     if written is not None:
-        code = "text" if a.kind == "left out" else "writing"
-        yield QualityNote(code, a.name, True, written=written)
+        yield QualityNote("writing", a.name, True, written=written)
     padded = a.padded, b.padded
     if any(padded):
         table = [[n, size - n] for n, size in zip(padded, sizes, strict=True)]
@@ -161,12 +160,9 @@ def _written(a: ColumnProfile, b: ColumnProfile) -> tuple[str, str] | None:
         if a.reading != b.reading or (truth and in_other_case(a.levels, b.levels)):
             return _example(a), _example(b)
         return None
-    if typed[0] == typed[1]:
+    if typed[0] == typed[1] or a.kind == "left out":
         return None
     text = b if typed[0] else a
-    if a.kind == "left out":
-        found = next(iter(text.levels))[:40]
-        return ("", found) if typed[0] else (found, "")
     if text.reading in PLAIN or not (text.reading or _is_truth(text.levels)):
         return None
     from cospan.data import READINGS

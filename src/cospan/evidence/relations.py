@@ -9,10 +9,10 @@ import numpy as np
 
 from cospan.base.tables import make_dataframe
 
-from .blame import LEVEL
-from .findings import Found, correlation
+from .engine import Found
+from .findings import correlation
 from .functions import PAIR
-from .test import SQUARE
+from .test import LEVEL, SQUARE
 
 #: Pairs that are listed, the surest first.
 LISTED = 50

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from cospan.base.types import Floats
 
@@ -16,6 +17,8 @@ from .functions import Reading
 #: z from which pairs of equal rows are said to be repeated, beside exceeding every labelling, and
 #: being so many times as many as independent columns explain: categories meet by chance.
 CLEARLY, EXPLAINED = 4.0, 10.0
+#: The Kolmogorov-Smirnov distance, times √(n_a n_b / n), that one column in 10,000 has by chance.
+UNLIKE = 2.2
 IN_BOTH = "in both"
 WHERE = ("within A", "within B", IN_BOTH)
 
@@ -39,20 +42,28 @@ def repeated_rows(
     """Count pairs of equal rows within A, within B and across, against relabelled rows."""
     n_a, n_b = len(a[0].values), len(b[0].values)
     columns = [np.concatenate([x.values, y.values]) for x, y in zip(a, b, strict=True)]
-    key = row_keys(columns)
-    if keys is not None:
-        key = _mixed(key, keys)
     everything = Repeated((), np.arange(n_a), np.arange(n_b))
-    _, group, count = np.unique(key, return_inverse=True, return_counts=True)
-    rows = np.flatnonzero(count[group] > 1)
-    if len(rows) < 4:
-        return everything
-    group = np.unique(group[rows], return_inverse=True)[1]
-    size = np.bincount(group)
-    pairs = np.array(_pair_counts(rows, group, size, n_a, n_a + n_b, permutations, seed))
-    z = (pairs[0] - pairs[1:].mean(axis=0)) / np.maximum(pairs[1:].std(axis=0), 0.5)
-    beyond = (z > CLEARLY) & (pairs[0] > pairs[1:].max(axis=0))
-    beyond &= pairs[0] > EXPLAINED * _by_chance(columns if keys is None else [*columns, keys], n_a)
+
+    def counted(columns: Sequence[Floats]) -> tuple[NDArray[np.uint64], Floats, NDArray[np.bool_]]:
+        """A key of each row, z of the pairs of equal ones, and where these are beyond chance."""
+        key = row_keys(columns) if keys is None else _mixed(row_keys(columns), keys)
+        _, group, count = np.unique(key, return_inverse=True, return_counts=True)
+        rows = np.flatnonzero(count[group] > 1)
+        if len(rows) < 4:
+            return key, np.zeros(3), np.zeros(3, dtype=bool)
+        group = np.unique(group[rows], return_inverse=True)[1]
+        size = np.bincount(group)
+        pairs = np.array(_pair_counts(rows, group, size, n_a, n_a + n_b, permutations, seed))
+        z = (pairs[0] - pairs[1:].mean(axis=0)) / np.maximum(pairs[1:].std(axis=0), 0.5)
+        beyond = (z > CLEARLY) & (pairs[0] > pairs[1:].max(axis=0))
+        chance = _by_chance(columns if keys is None else [*columns, keys], n_a)
+        return key, z, beyond & (pairs[0] > EXPLAINED * chance)
+
+    key, z, beyond = counted(columns)
+    if beyond.any():  # rows of sets that differ in a column meet within each set only
+        alike = [values for values in columns if not _differs(values[:n_a], values[n_a:])]
+        if 0 < len(alike) < len(columns):
+            beyond &= counted(alike)[2]
     if not beyond.any():
         return everything
     again_a, again_b = _again(key[:n_a]), _again(key[n_a:])
@@ -61,6 +72,13 @@ def repeated_rows(
     found = tuple((WHERE[k], int(copies[k]), float(z[k])) for k in range(3) if beyond[k])
     drop_b = again_b | across if beyond[2] else again_b
     return Repeated(found, np.flatnonzero(~again_a), np.flatnonzero(~drop_b))
+
+
+def _differs(x: Floats, y: Floats) -> bool:
+    """Whether a column clearly differs by itself (Kolmogorov-Smirnov, gaps below all values)."""
+    x, y = (np.where(np.isnan(values), -np.inf, values) for values in (x, y))
+    limit = UNLIKE * np.sqrt((len(x) + len(y)) / (len(x) * len(y)))
+    return bool(stats.ks_2samp(x, y).statistic > limit)
 
 
 def _by_chance(columns: Sequence[NDArray[Any]], n_a: int) -> Floats:

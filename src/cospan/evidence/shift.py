@@ -21,7 +21,8 @@ from cospan.distribution import (
 )
 from cospan.errors import InputError
 
-from .findings import FEWEST_LABELLINGS, FEWEST_ROWS, Finding, find
+from .engine import FEWEST_LABELLINGS, FEWEST_ROWS, find
+from .findings import Finding
 from .functions import Reading
 from .size import Fold, Size, size_of
 
@@ -69,6 +70,7 @@ def shift_test(
         Two sets of rows with the same features, at least four rows each, without missing values.
     n_permutations
         Relabellings behind the p-value, at least 19; it is at least 1 / (1 + n_permutations).
+        Where the first 199 give more than 0.1, they are all that is drawn.
     groups
         One label for each row, A's first: rows of one group belong together (a patient, a day),
         and whole groups are relabelled. Without it rows are taken as drawn independently.
@@ -113,7 +115,7 @@ def shift_test(
             names or [f"x{j}" for j in range(a.shape[1])], _read(a), _read(b),
             permutations=count, seed=as_seed(random_state), groups=belongs,
         )  # fmt: skip
-    return ShiftTest(found.p, found.findings, count, *found.rows)
+    return ShiftTest(found.p, found.findings, found.n_permutations, *found.rows)
 
 
 def _rows(X: Array, name: str) -> Floats:

@@ -11,17 +11,32 @@ deviations are taken over all labellings, the true one included: leaving it out 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from cospan.base.tolerance import NOT_ZERO, SAME_STATISTIC
 from cospan.base.types import Floats
 
-from .functions import GIVEN, OWN, PAIR, RIDGE, Function, RowFunctions, predicted
+from .functions import (
+    GIVEN,
+    OWN,
+    PAIR,
+    RIDGE,
+    SAME_FUNCTION,
+    Block,
+    Function,
+    RowFunctions,
+    predicted,
+)
 
+#: The familywise level at which columns are named.
+LEVEL = 0.05
 #: What part of the level each family has: a column by itself, given the others, two together.
-SHARES = {OWN: 0.5, GIVEN: 0.25, PAIR: 0.25}
+FAMILIES = {OWN: 0.5, GIVEN: 0.25, PAIR: 0.25}
 #: And beside these what all columns say together: sums over the columns of z² of their means,
 #: spreads and shapes; whitened means; second moments; the length and the cost of rows; rows that
 #: break an identity.
@@ -39,17 +54,27 @@ LEAST_SPREAD = 0.15
 DIRECTIONS = 32
 #: 0/1 functions with fewer expected in the smaller set have their exact distribution.
 RARE = 30
+#: Functions of other families that are 0 or 1; and how near two values of a function are one.
+BINARY, SAME_VALUES = ("equal", "identity"), 1e-4
 #: Scores are cut here, so that single rows do not make a relation.
 CUT = 3.0
+#: The least variance of a score within a set: a correlation has to be divided by something.
+LEAST_VARIANCE = 0.01
+#: A z that varies less over the labellings does not vary.
+SAME_Z = 1e-6
+#: Medians of p-values are kept inside these, and log p-values above this: sums stay finite.
+WITHIN, LEAST_LOG_P = (1e-12, 1 - 1e-9), -600.0
 
-Labels = NDArray[np.float32]
+_Real = TypeVar("_Real", np.float32, np.float64)
+
+Table: TypeAlias = NDArray[np.float32]  # (m, 1 + B): a row for each function, or (1 + B, n)
 
 
 @dataclass(frozen=True)
 class Labellings:
     """The true labels and random ones: 1 where a row belongs to A, (1 + B, n)."""
 
-    labels: Labels
+    labels: Table
     grouped: bool = False  # whole groups of rows were relabelled
 
     @classmethod
@@ -73,24 +98,31 @@ class Labellings:
             row[:] = rng.permutation(of_a)[unit]
         return cls(labels, grouped=True)
 
-    @property
-    def n_a(self) -> Floats:
-        return np.asarray(self.labels.sum(axis=1, dtype=np.float64)[:, None])
+    @cached_property
+    def n_a(self) -> NDArray[np.float32]:
+        """How many rows are A's, (1 + B,)."""
+        return np.asarray(self.labels.sum(axis=1, dtype=np.float64), dtype=np.float32)
 
-    def means(
-        self, values: NDArray[np.floating]
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Means over A and over B of every column of values, for every labelling."""
-        n_a = self.n_a.astype(np.float32)
-        sums = self.labels @ np.asarray(values, dtype=np.float32)
-        rest = values.sum(axis=0, dtype=np.float32) - sums
-        return np.asarray(sums / n_a), np.asarray(rest / np.float32(values.shape[0] - n_a))
-
-    @property
+    @cached_property
     def root(self) -> NDArray[np.float32]:
         """√(n_a n_b / n): makes a difference of means of unit functions a z."""
-        n_a, n = self.n_a, self.labels.shape[1]
+        n_a, n = self.n_a.astype(np.float64), self.labels.shape[1]
         return np.asarray(np.sqrt(n_a * (n - n_a) / n), dtype=np.float32)
+
+    def means(self, values: NDArray[np.float32]) -> tuple[Table, Table]:
+        """Means over A and over B of every row of values (m, n), for every labelling."""
+        sums = values @ self.labels.T
+        rest = values.sum(axis=1)[:, None] - sums
+        return sums / self.n_a, rest / (np.float32(values.shape[1]) - self.n_a)
+
+    def differences(self, values: NDArray[np.float32]) -> Table:
+        """Differences of these means, A less B, as z of functions that are standardised."""
+        # s/a - (t - s)/b = s (1/a + 1/b) - t/b: one pass over the sums
+        n = np.float32(values.shape[1])
+        found = values @ self.labels.T
+        found *= self.root * (1 / self.n_a + 1 / (n - self.n_a))
+        found -= values.sum(axis=1)[:, None] * (self.root / (n - self.n_a))
+        return np.asarray(found)
 
 
 @dataclass(frozen=True)
@@ -107,6 +139,7 @@ class Evidence:
     z2: Floats  # the largest z² in it
     adjusted: Floats  # its p-value, adjusted over all units
     effective: float  # number of units, as the labellings have it
+    needed: Floats  # |z| from which on its p-value would be at most 0.05
     smallest: float  # p-value there is
 
 
@@ -121,20 +154,20 @@ def weigh(
     parts = []
     for block in rows.blocks():
         functions += block.functions
-        parts.append(_differences(block.values, labellings))
-    pairs, Z = _correlations(rows, labellings)
+        parts.append(_differences(block, labellings))
+    pairs, relations = _correlations(rows, labellings)
     functions += pairs
-    Z = np.hstack([*parts, Z])
+    Z = np.concatenate([*parts, relations])
     if labellings.grouped:  # rows of a group resemble each other: z is wider than 1
-        Z /= np.maximum(Z.std(axis=0), 1e-6)
+        Z /= np.maximum(Z.std(axis=1, keepdims=True), SAME_Z)
     for k, function in enumerate(functions):
         if observed and function in observed:
-            Z[0, k] = observed[function]
+            Z[k, 0] = observed[function]
     return _concluded(rows, functions, Z, _joint(rows, labellings, functions, Z))
 
 
 def _concluded(
-    rows: RowFunctions, functions: list[Function], Z: NDArray[np.float32], joint: dict[str, Floats]
+    rows: RowFunctions, functions: list[Function], Z: Table, joint: dict[str, Floats]
 ) -> Evidence:
     family = np.array([one.family for one in functions], dtype=np.intp)
     c1 = np.array([one.column for one in functions], dtype=np.intp)
@@ -144,27 +177,31 @@ def _concluded(
     unit = np.where(family == PAIR, 2 * d + high * d + low, family * d + c1)
     order = np.argsort(unit, kind="stable")
     start = np.unique(unit[order], return_index=True)[1]
-    z2 = np.maximum.reduceat(Z[:, order] ** 2, start, axis=1).astype(np.float64)
+    z2 = np.maximum.reduceat(np.square(Z[order]), start, axis=0).astype(np.float64)
     family, first, second = family[order][start], c1[order][start], c2[order][start]
     log_p = log_tail(z2)
-    log_p += np.log(effective_number(np.exp(log_p)))
+    log_p += np.log(effective_number(np.exp(log_p)))[:, None]
     best = []
-    for one, share in SHARES.items():
+    for one, share in FAMILIES.items():
         at = np.flatnonzero(family == one)
         if len(at):
-            least = np.exp(log_p[:, at].min(axis=1, keepdims=True))
-            log_p[:, at] += np.log(effective_number(least)) - np.log(share)
-            best.append(log_p[:, at].min(axis=1))
+            least = log_p[at].min(axis=0)
+            more = np.log(effective_number(np.exp(least))) - np.log(share)
+            log_p[at] += more
+            best.append(least + more)
     best += [one - np.log(JOINT[name]) for name, one in joint.items()]
-    total = special.logsumexp(-np.maximum(np.column_stack(best), -600.0), axis=1)
-    p = float(np.mean(total >= total[0] - 1e-9))
+    total = special.logsumexp(-np.maximum(best, LEAST_LOG_P), axis=0)
+    p = float(np.mean(total >= total[0] - SAME_STATISTIC))
     adjusted, effective = _step_down(log_p)
-    smallest = 1 / len(Z)
+    needed = -special.ndtri_exp(
+        np.log(LEVEL / 2) - np.log(effective) - log_p[:, 0] + log_tail(z2[:, 0])
+    )
+    smallest = 1 / Z.shape[1]
     if p > 1.5 * smallest:  # no column is named where the whole is not
         adjusted = np.maximum(adjusted, p)
     return Evidence(
-        p, functions, Z[0].astype(np.float64), family, first, second, log_p[0], z2[0], adjusted,
-        effective, smallest,
+        p, functions, Z[:, 0].astype(np.float64), family, first, second, log_p[:, 0], z2[:, 0],
+        adjusted, effective, needed, smallest,
     )  # fmt: skip
 
 
@@ -174,8 +211,8 @@ def log_tail(z2: Floats) -> Floats:
 
 
 def effective_number(p: Floats) -> Floats:
-    """How many independent tests have this median of their smallest p-value."""
-    median = np.clip(np.median(p, axis=0), 1e-12, 1 - 1e-9)
+    """How many independent tests have this median of their smallest p-value (over labellings)."""
+    median = np.clip(np.median(p, axis=-1), *WITHIN)
     return np.asarray(np.maximum(np.log(0.5) / np.log1p(-median), 1.0))
 
 
@@ -184,39 +221,44 @@ def _step_down(log_p: Floats) -> tuple[Floats, float]:
 
     Where no labelling comes near, the normal tail times that number.
     """
-    order = np.argsort(log_p[0], kind="stable")
-    least = np.minimum.accumulate(log_p[1:, order][:, ::-1], axis=1)[:, ::-1]
-    p = (1 + (least <= log_p[0, order]).sum(axis=0)) / len(log_p)
-    number = max(0.05 / float(np.quantile(np.exp(log_p[1:].min(axis=1)), 0.05)), 1.0)
-    tail = np.minimum(p, np.exp(log_p[0, order]) * number)
-    p = np.where(p * len(log_p) < 1.5, tail, p)
+    n = log_p.shape[1]
+    order = np.argsort(log_p[:, 0], kind="stable")
+    true, others = log_p[order, :1], log_p[order, 1:]
+    least = np.minimum.accumulate(others[::-1], axis=0)[::-1]
+    p = (1 + (least <= true).sum(axis=1)) / n
+    number = max(0.05 / float(np.quantile(np.exp(least[0]), 0.05)), 1.0)
+    tail = np.minimum(p, np.exp(true[:, 0]) * number)
+    p = np.where(p * n < 1.5, tail, p)
     adjusted = np.empty(len(order))
     adjusted[order] = np.maximum.accumulate(np.minimum(p, 1.0))
     return adjusted, number
 
 
-def _differences(F: NDArray[np.float32], labellings: Labellings) -> NDArray[np.float32]:
+def _differences(block: Block, labellings: Labellings) -> Table:
     """z of every function for every labelling; of rare 0/1 functions by the exact mid-p."""
-    a, b = labellings.means(F)
-    Z: NDArray[np.float32] = (a - b) * labellings.root
-    if labellings.grouped or not F.shape[1]:
+    Z = labellings.differences(block.values)
+    # The others have as many values as there are rows, or more than two.
+    few_valued = [k for k, f in enumerate(block.functions) if f.family == OWN or f.kind in BINARY]
+    if labellings.grouped or not few_valued:
         return Z
-    n, n_a = len(F), int(labellings.n_a[0, 0])
-    low, high = F.min(axis=0), F.max(axis=0)
+    F = block.values[few_valued]
+    n, n_a = F.shape[1], int(labellings.n_a[0])
+    low, high = F.min(axis=1), F.max(axis=1)
     middle = (low + high) / 2
-    binary = (np.minimum(F - low, high - F) < 1e-4).all(axis=0)
-    count = (middle < F).sum(axis=0)
+    up = middle[:, None] < F
+    binary = (np.abs(F - np.where(up, high[:, None], low[:, None])) < SAME_VALUES).all(axis=1)
+    count = up.sum(axis=1)
     few = np.minimum(count, n - count)
     rare = np.flatnonzero(binary & (few * min(n_a, n - n_a) < RARE * n))
     if not len(rare):
         return Z
-    flip = np.where(2 * count[rare] <= n, 1.0, -1.0)
-    on = ((F[:, rare] > middle[rare]) == (flip > 0)).astype(np.float32)
-    drawn = np.rint(labellings.labels @ on).astype(np.intp)
+    flip = np.where(2 * count[rare] <= n, 1, -1)
+    drawn = np.rint(up[rare].astype(np.float32) @ labellings.labels.T).astype(np.intp)
+    drawn = np.where(flip[:, None] > 0, drawn, n_a - drawn)
     for k in np.unique(few[rare]):
         table = _rare_z(n, int(k), n_a).astype(np.float32)
         at = np.flatnonzero(few[rare] == k)
-        Z[:, rare[at]] = flip[at] * table[drawn[:, at]]
+        Z[np.array(few_valued)[rare[at]]] = flip[at, None] * table[drawn[at]]
     return Z
 
 
@@ -230,9 +272,20 @@ def _rare_z(n: int, k: int, n_a: int) -> Floats:
         - (log_choose[2] - special.gammaln(n_a + 1.0) - special.gammaln(n - n_a + 1.0))
     )  # fmt: skip
     mass = np.exp(ways)
-    up = np.maximum(np.cumsum(mass[::-1])[::-1] - mass / 2, 1e-300)
-    down = np.maximum(np.cumsum(mass) - mass / 2, 1e-300)
+    up = np.maximum(np.cumsum(mass[::-1])[::-1] - mass / 2, NOT_ZERO)
+    down = np.maximum(np.cumsum(mass) - mass / 2, NOT_ZERO)
     return np.asarray(np.where(up < 0.5, -special.ndtri(up), special.ndtri(down)))
+
+
+def share_z(x_a: float, n_a: float, x_b: float, n_b: float, z: float) -> float:
+    """z of two shares, x_a of n_a and x_b of n_b: exact where they are rare, else as given."""
+    n, k = n_a + n_b, min(x_a + x_b, n_a + n_b - x_a - x_b)
+    if n == 0 or k * min(n_a, n_b) >= RARE * n:
+        return z
+    common = x_a + x_b > n / 2
+    x = round(n_a - x_a if common else x_a)
+    found = float(_rare_z(round(n), round(k), round(n_a))[x])
+    return -found if common else found
 
 
 def _log_factorial(x: NDArray[np.intp]) -> Floats:
@@ -240,53 +293,49 @@ def _log_factorial(x: NDArray[np.intp]) -> Floats:
     return np.asarray(np.where(x < 0, np.inf, special.gammaln(np.maximum(x, 0) + 1.0)))
 
 
-def _correlations(
-    rows: RowFunctions, labellings: Labellings
-) -> tuple[list[Function], NDArray[np.float32]]:
+def _correlations(rows: RowFunctions, labellings: Labellings) -> tuple[list[Function], Table]:
     """Differences of the sets' correlations of scores, each about its own mean and spread."""
     scores = rows.scores
     if len(scores.column) < 2:
-        return [], np.zeros((len(labellings.labels), 0), np.float32)
+        return [], np.zeros((0, len(labellings.labels)), np.float32)
     best = np.argsort(-predicted(scores.correlation), kind="stable")
     i, j = (np.sort(best[:PAIRED])[index] for index in np.tril_indices(min(len(best), PAIRED), -1))
-    G = np.clip(scores.values, -CUT, CUT)
+    G = np.ascontiguousarray(np.clip(scores.values, -CUT, CUT).T)
     numbers = np.sort(np.array([k for k in best if not scores.level[k]][:BENT], dtype=np.intp))
-    bent = G[:, numbers] ** 2  # a parabola has no correlation, but one with the square
-    bent = (bent - bent.mean(axis=0)) / np.maximum(bent.std(axis=0), 1e-9)
+    bent = _standard(G[numbers] ** 2)  # a parabola has no correlation, but one with the square
     k, m = (index.ravel() for index in np.indices((len(numbers), len(numbers))))
-    i, j = np.concatenate([i, numbers[k]]), np.concatenate([j, G.shape[1] + m])
-    G = np.hstack([G, bent])
+    i, j = np.concatenate([i, numbers[k]]), np.concatenate([j, len(G) + m])
+    G = np.concatenate([G, bent])
     column = np.concatenate([scores.column, scores.column[numbers]])
     level = (*scores.level, *[SQUARE] * len(numbers))
     apart = column[i] != column[j]
     i, j = i[apart], j[apart]
     means = labellings.means(G)
     spreads = [
-        np.sqrt(np.maximum(square - mean**2, 0.01))
+        1 / np.sqrt(np.maximum(square - mean**2, LEAST_VARIANCE))
         for mean, square in zip(means, labellings.means(G**2), strict=True)
     ]
-    Z = np.empty((len(labellings.labels), len(i)), np.float32)
-    for at in range(0, len(i), 512):
-        a, b = i[at : at + 512], j[at : at + 512]
-        r = [
-            (product - mean[:, a] * mean[:, b]) / (spread[:, a] * spread[:, b])
-            for product, mean, spread in zip(
-                labellings.means(G[:, a] * G[:, b]), means, spreads, strict=True
-            )
-        ]
+    Z = np.empty((len(i), len(labellings.labels)), np.float32)
+    for at in range(0, len(i), 256):
+        a, b = i[at : at + 256], j[at : at + 256]
+        r = labellings.means(G[a] * G[b])
+        for one, mean, spread in zip(r, means, spreads, strict=True):
+            one -= mean[a] * mean[b]
+            one *= spread[a]
+            one *= spread[b]
         difference = (r[0] - r[1]) * labellings.root
-        Z[:, at : at + 512] = difference / np.maximum(difference.std(axis=0), LEAST_SPREAD)
-    found = [
-        Function(
-            "relation", int(column[a]), int(column[b]), (level[a], level[b]),
+        Z[at : at + 256] = difference / np.maximum(
+            difference.std(axis=1, keepdims=True), LEAST_SPREAD
         )
+    found = [
+        Function("relation", int(column[a]), int(column[b]), (level[a], level[b]))
         for a, b in zip(i, j, strict=True)
-    ]  # fmt: skip
+    ]
     return found, Z
 
 
 def _joint(
-    rows: RowFunctions, labellings: Labellings, functions: list[Function], Z: NDArray[np.float32]
+    rows: RowFunctions, labellings: Labellings, functions: list[Function], Z: Table
 ) -> dict[str, Floats]:
     """Log tail probabilities of what all columns say together; see JOINT."""
     R = rows.scores.correlation
@@ -294,43 +343,39 @@ def _joint(
         return {}
     kind = np.array([one.kind if one.family != PAIR else "" for one in functions])
 
-    def contrast(X: NDArray[np.floating]) -> NDArray[np.float32]:
-        first, second = labellings.means(X.astype(np.float32))
-        return np.asarray((first - second) * labellings.root)
-
     def sums(*kinds: str) -> NDArray[np.float32]:
-        return np.asarray((Z[:, np.isin(kind, kinds)] ** 2).sum(axis=1))
+        return np.asarray(np.square(Z[np.isin(kind, kinds)]).sum(axis=0))
 
     G = np.clip(rows.scores.values, -CUT, CUT)
     P = np.linalg.inv(R + RIDGE * np.eye(len(R))).astype(np.float32)
-    U = rows.plain()
-    length = (U * U).sum(axis=1)
-    U = (U - U.mean(axis=0)) / np.maximum(U.std(axis=0), 1e-9)
-    values, vectors = np.linalg.eigh(U.T @ U / len(U))
-    Y = U @ (vectors[:, -DIRECTIONS:] / (np.maximum(values[-DIRECTIONS:], 0) + 0.1) ** 0.25)
-    a, b = np.triu_indices(Y.shape[1])
-    m, products = contrast(G), contrast(Y[:, a] * Y[:, b])
-    D = np.zeros((len(m), Y.shape[1], Y.shape[1]), np.float32)
-    D[:, a, b] = D[:, b, a] = products
+    U = np.ascontiguousarray(rows.plain().T)
+    length = np.square(U).sum(axis=0)
+    U = _standard(U)
+    values, vectors = np.linalg.eigh(U @ U.T / U.shape[1])
+    main = vectors[:, -DIRECTIONS:] / (np.maximum(values[-DIRECTIONS:], 0) + 0.1) ** 0.25
+    Y = main.T @ U
+    a, b = np.triu_indices(len(Y))
+    m = labellings.differences(np.ascontiguousarray(G.T))
+    products = labellings.differences(Y[a] * Y[b])
+    D = np.zeros((products.shape[1], len(Y), len(Y)), np.float32)
+    D[:, a, b] = D[:, b, a] = products.T
     one_sided = {  # powers that make them nearly normal
-        "means": (m * m).sum(axis=1) ** (1 / 3),
+        "means": np.square(m).sum(axis=0) ** (1 / 3),
         "spreads": sums("spread") ** (1 / 3),
         "shapes": sums("shape", "low end", "high end") ** (1 / 3),
-        "whitened": ((m @ P) * m).sum(axis=1) ** (1 / 3),
+        "whitened": ((P @ m) * m).sum(axis=0) ** (1 / 3),
         "moments": np.square(D @ D).sum(axis=(1, 2)) ** (1 / 6),
     }
-    sizes = contrast(np.column_stack([length, ((G @ P) * G).sum(axis=1)])).T
+    sizes = labellings.differences(np.stack([length, ((G @ P) * G).sum(axis=1)]))
     two_sided = {"length": sizes[0], "cost": sizes[1]}
     if (at := np.flatnonzero(kind == "identity")).size:
-        one_sided["identity"] = np.abs(Z[:, at]).max(axis=1)
-    return {
-        name: np.asarray(special.log_ndtr(-_standard(one))) for name, one in one_sided.items()
-    } | {
-        name: np.asarray(np.log(2) + special.log_ndtr(-np.abs(_standard(one))))
-        for name, one in two_sided.items()
-    }
+        one_sided["identity"] = np.abs(Z[at]).max(axis=0)
+    one, two = (np.stack(list(x.values())).astype(np.float64) for x in (one_sided, two_sided))
+    tails = [special.log_ndtr(-_standard(one)), np.log(2) + special.log_ndtr(-abs(_standard(two)))]
+    return dict(zip([*one_sided, *two_sided], np.concatenate(tails), strict=True))
 
 
-def _standard(values: NDArray[np.floating]) -> Floats:
-    values = values.astype(np.float64)
-    return np.asarray((values - values.mean()) / max(float(values.std()), 1e-12))
+def _standard(values: NDArray[_Real]) -> NDArray[_Real]:
+    """Every row less its mean, over its standard deviation."""
+    values = values - values.mean(axis=1, keepdims=True)
+    return np.asarray(values / np.maximum(values.std(axis=1, keepdims=True), SAME_FUNCTION))

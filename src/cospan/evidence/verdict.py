@@ -16,20 +16,26 @@ from cospan.base.types import Floats
 from cospan.errors import InputError
 
 from .columns import (
+    TEXT,
     Column,
     FeatureChange,
     FeatureTable,
     columns_of,
     held_in,
+    held_text,
     read_columns,
+    read_texts,
     standardised,
+    text_columns,
 )
-from .findings import FEWEST_ROWS, Finding, Found, find
-from .functions import Function
+from .engine import FEWEST_ROWS, Found, Smallest, find
+from .findings import Finding
+from .functions import Function, Reading
 from .parts import feature_parts
 from .quality import Quality, QualityNote, check_quality
 from .relations import PairTable, pair_table
 from .size import Size
+from .test import share_z
 
 if TYPE_CHECKING:
     from cospan.data import EncodingPlan, SetProfile
@@ -39,7 +45,7 @@ if TYPE_CHECKING:
 #: standard deviations apart, Cohen's cuts.
 SIZES = ((0.71, "large"), (0.64, "medium"), (0.56, "small"))
 #: Notes on quality that belong into the verdict.
-WRITTEN = ("writing", "blanks", "other case", "text")
+WRITTEN = ("writing", "blanks", "other case")
 
 
 class Totals(NamedTuple):
@@ -100,6 +106,11 @@ class Verdict:
         How many rows are worth a look.
     sets : (str, str)
         What the sets are called.
+    kinds : mapping
+        The kind of each column.
+    smallest : mapping
+        For each column, the smallest changes that would have been seen in four of five such
+        comparisons: of its mean in its units, of a share, of a correlation.
 
     Examples
     --------
@@ -124,6 +135,7 @@ class Verdict:
     rows: RowsToCheck = NO_ROWS
     sets: tuple[str, str] = ("A", "B")
     kinds: Mapping[str, str] = field(default_factory=dict, repr=False)  # of columns, by name
+    smallest: Mapping[str, Smallest] = field(default_factory=dict, repr=False)
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -155,7 +167,12 @@ class Verdict:
             "features": list(self.features),
             "sentences": list(self.sentences),
             "rows": self.rows._asdict(),
+            "smallest": {name: _plain(one) for name, one in self.smallest.items()},
         }
+
+
+def _plain(one: Smallest) -> dict[str, float | None]:
+    return {key: None if math.isnan(x) else x for key, x in one._asdict().items()}
 
 
 @dataclass(frozen=True)
@@ -201,6 +218,7 @@ def find_changes(
     keys: NDArray[np.uint64] | None = None,
     groups: NDArray[Any] | None = None,
     totals: tuple[Totals, Totals] | None = None,
+    watched: tuple[Floats | None, Floats | None] = (None, None),
     permutations: int = 999,
     seed: int = 0,
 ) -> Changes:
@@ -211,7 +229,8 @@ def find_changes(
     became features, else every feature is a column of numbers. `profiles` say what the columns
     hold over all rows. `pulls` (d,) are the features' mean pulls on the angle. `keys` tell rows
     apart that are equal only as they are encoded; `groups` are rows that belong together; `totals`
-    are the features' means and variances over all rows, where the rows are samples.
+    are the features' means and variances over all rows, where the rows are samples; `watched` is
+    how texts that make no feature are written, in the order of the plan's `watched`.
 
     >>> from cospan import JointFrame
     >>> from cospan.evidence import find_changes
@@ -227,16 +246,23 @@ def find_changes(
         for rows, name in ((rows_a, "A"), (rows_b, "B"))
     )
     columns = columns_of(plan, _names(frame, names, plan))
+    texts = () if any(part is None for part in watched) else text_columns(plan)
+    columns = (*columns, *texts)
+    parts = () if plan is None or not texts else plan.watched
+    read = [
+        [*read_columns(columns, rows), *read_texts(columns, parts, part)]
+        for rows, part in zip((a, b), watched, strict=True)
+    ]
     found = None
     if min(len(a), len(b)) >= FEWEST_ROWS:
         with arrays.one_blas_thread():  # many small products: threads would wait for each other
             found = find(
-                [column.name for column in columns], read_columns(columns, a),
-                read_columns(columns, b), permutations=permutations, seed=seed, groups=groups,
-                keys=keys, known=None if totals is None else _over_all_rows(columns, *totals),
+                [column.name for column in columns], *read, permutations=permutations, seed=seed,
+                groups=groups, keys=keys,
+                known=None if totals is None else _over_all_rows(columns, *totals),
             )  # fmt: skip
-    shares = _shares(frame, found)
-    table = _table(columns, (a, b), profiles, found, _parts(frame, columns, found), pulls)
+    shares = _shares(frame, found, texts)
+    table = _table(columns, (a, b), read, profiles, found, _parts(frame, columns, found), pulls)
     quality = check_quality(table, profiles)
     p, findings = (math.nan, ()) if found is None else (found.p, found.findings)
     differs = found is not None and found.differs
@@ -244,7 +270,7 @@ def find_changes(
         differs=differs,
         pvalue=p,
         rows_tested=(0, 0) if found is None else found.rows,
-        n_permutations=permutations,
+        n_permutations=0 if found is None else found.n_permutations,
         size="none" if not differs else "unknown" if auc is None else size_word(auc),
         auc=auc,
         mostly=max(shares, key=lambda kind: shares[kind], default=""),
@@ -254,6 +280,7 @@ def find_changes(
         rows=to_check,
         sets=set_names,
         kinds={column.name: column.kind for column in columns},
+        smallest={} if found is None else found.seen,
     )
     pairs = PairTable((), 0, 0) if found is None else pair_table(found)
     return Changes(p, findings, table, pairs, quality, verdict)
@@ -264,25 +291,39 @@ def _over_all_rows(columns: Sequence[Column], a: Totals, b: Totals) -> dict[Func
     error = np.sqrt(a.variance / a.rows + b.variance / b.rows)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.nan_to_num((a.mean - b.mean) / error, posinf=0.0, neginf=0.0).tolist()
+
+    def share(j: int) -> float:
+        return share_z(a.mean[j] * a.rows, a.rows, b.mean[j] * b.rows, b.rows, z[j])
+
     found = {}
     for k, column in enumerate(columns):
-        own = [z[j] for j in column.features]
         if column.kind == "boolean":
-            own = [-own[0], own[0]]
+            own = [-share(column.features[0]), share(column.features[0])]
+        elif column.levels is not None:
+            own = [share(j) for j in column.features]
+        else:
+            own = [z[j] for j in column.features]
         if column.levels is not None:
             for level, value in zip(column.levels, own, strict=True):
                 found[Function("level", k, -1, level)] = value
         elif column.kind != "time of day":
             for place, value in enumerate(own):
-                found[Function("mean", k, -1, str(place) if len(own) > 1 else "")] = value
+                part = str(place) if len(own) > 1 else ""
+                found[Function("mean", k, part=part)] = value
         if column.indicator is not None:
-            found[Function("missing", k)] = z[column.indicator]
+            found[Function("missing", k)] = share(column.indicator)
     return found
 
 
-def _shares(frame: JointFrame, found: Found | None) -> dict[str, float]:
-    """What share of the difference is location, scale and shape; the linear span has no parts."""
+def _shares(frame: JointFrame, found: Found | None, texts: Sequence[Column]) -> dict[str, float]:
+    """What share of the difference is location, scale and shape.
+
+    None where nothing differs but texts, which have no place in the geometry, or with the linear
+    span, which has no parts.
+    """
     if found is None or not found.differs or not frame.geometry.affine:
+        return {}
+    if found.findings and {one.column for one in found.findings} <= {one.name for one in texts}:
         return {}
     whole = frame.parts
     if not 0 < whole.total < math.inf:
@@ -300,6 +341,7 @@ def _parts(frame: JointFrame, columns: Sequence[Column], found: Found | None) ->
 def _table(
     columns: Sequence[Column],
     rows: tuple[Floats, Floats],
+    read: Sequence[Sequence[Reading]],
     profiles: tuple[SetProfile, SetProfile] | None,
     found: Found | None,
     parts: Floats,
@@ -316,10 +358,13 @@ def _table(
     for name in place if found is None else found.order:
         k = place[name]
         column, finding = columns[k], first.get(name)
-        a, b = (
-            held_in(column, part, None if profiles is None else profiles[side])
-            for side, part in enumerate(rows)
-        )
+        if column.kind == TEXT:
+            a, b = (held_text(side, k) for side in read)
+        else:
+            a, b = (
+                held_in(column, part, None if profiles is None else profiles[side])
+                for side, part in enumerate(rows)
+            )
         p = math.nan if found is None else found.column_p[name]
         table.append(
             FeatureChange(

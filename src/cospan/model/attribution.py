@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from cospan.base.types import Array, Floats
 from cospan.errors import InputError
 from cospan.model.curved import CurvedSets
 from cospan.model.frame import JointFrame
-from cospan.model.scoring import Scorer
+from cospan.model.pair import Scorer
 
 # Bytes of samples explained at once: the passes between the two products stay in the cache
 # (twice the speed of 32 MiB at 784 features). Fewer rows than that would starve the products.
@@ -125,7 +125,7 @@ class Attribution:
         return f"Attribution({len(self):,} samples, {d} features, {m} directions)"
 
 
-def attribute(frame: JointFrame, Z: Any, *, weighting: str = "cost") -> Attribution:
+def attribute(frame: JointFrame, Z: object, *, weighting: str = "cost") -> Attribution:
     """Split the balance of every sample's costs exactly over features and over directions.
 
     Parameters

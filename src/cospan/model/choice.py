@@ -61,14 +61,16 @@ RATHER = 1.0
 SOMEWHAT = 1.5
 # A set whose weights sum to no more than this has no row to leave out.
 AS_GOOD_AS_ONE = 1.5
-# Rows tried in all, shared among the sets.
-_TRIED_ROWS = 5000
-_MOST_OF_A_SET = 2000
+# Rows tried in all, shared among the sets; of one set at most, and at least.
+TRIED_ROWS, MOST_OF_A_SET, FEWEST_OF_A_SET = 5000, 2000, 20
+# Degrees of freedom tried beside 1 and d: so many times d. With many, the cost grows with the
+# distance as a Gaussian's does, which is what separates sets that differ in scale alone.
+MANY_DOF = 10.0
 
 
 def tried_rows(n_sets: int) -> int:
     """How many rows of each of so many sets choices are tried on."""
-    return min(_MOST_OF_A_SET, max(20, _TRIED_ROWS // n_sets))
+    return min(MOST_OF_A_SET, max(FEWEST_OF_A_SET, TRIED_ROWS // n_sets))
 
 
 def more_rows(summaries: Sequence[Summary]) -> int:
@@ -78,7 +80,7 @@ def more_rows(summaries: Sequence[Summary]) -> int:
     from 2,000 rows is off by several per cent, and with it every distance of large sets.
     """
     longest = max(len(part.sample) for part in summaries)
-    return longest if longest > _MOST_OF_A_SET else 0
+    return longest if longest > MOST_OF_A_SET else 0
 
 
 class Chosen(NamedTuple):
@@ -194,9 +196,7 @@ class _Search:
         alpha = fixed.shrinkage
         self.alphas = np.array(SHRINKAGE_GRID if alpha is None else [alpha])
         d = working.n_varying
-        # 1 is the plain weighted mean; with many, the cost grows with the distance as a Gaussian's
-        # does, which is what separates sets that differ in scale alone.
-        self.dofs = [1.0, float(d), 10.0 * d] if d > 1 else [1.0, 10.0]
+        self.dofs = [1.0, float(d), MANY_DOF * d] if d > 1 else [1.0, MANY_DOF]
         if fixed.dof is not None:
             self.dofs = [fixed.dof]
 

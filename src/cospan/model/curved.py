@@ -45,6 +45,8 @@ Again = Callable[[RowMap], Sequence[Summary]]
 # Bytes of mapped rows computed at once. On the host they stay in the cache between the passes.
 _HOST_BYTES = 2**20
 _DEVICE_BYTES = 2**28
+# Times these bytes where rows are mapped once, to be summarised: no second pass wants the cache.
+_LARGER = 16
 # Fewer rows at once would keep matrix products waiting.
 _FEWEST_AT_ONCE = 512
 # From this many parts on, threads share them.
@@ -100,7 +102,7 @@ class CurvedSets:
         """(n, K) squared costs of the sets' own rows, each as if it had never been there."""
         xp = arrays.namespace(rows)
         parts = []
-        for piece in _pieces(rows, self.map, larger=16):
+        for piece in _pieces(rows, self.map, larger=_LARGER):
             mapped = xp.astype(self.map(rows[piece, :]), xp.float64)
             weight = removed[piece]
             parts.append(self.costs.left_out_costs(mapped, own[piece], sample_weight=weight))
@@ -188,7 +190,7 @@ def _pieces(rows: Array, mapping: RowMap, *, larger: int = 1) -> list[slice]:
 def mapped_summary(rows: Array, weights: Floats | None, mapping: RowMap) -> Summary:
     """Summary of mapped rows in memory, a piece at a time; it keeps no sample."""
     found = None
-    for piece in _pieces(rows, mapping, larger=16):
+    for piece in _pieces(rows, mapping, larger=_LARGER):
         weight = None if weights is None else weights[piece]
         if weight is not None and not weight.any():
             continue
@@ -209,7 +211,7 @@ class RowsAgain:
     def __call__(self, mapping: RowMap) -> list[Summary]:
         return [self._mapped(X, weights, mapping) for X, weights in self.sets]
 
-    def _mapped(self, X: Any, weights: Any, mapping: RowMap) -> Summary:
+    def _mapped(self, X: object, weights: object, mapping: RowMap) -> Summary:
         if arrays.is_lazy(X):
             from cospan.distributed import mapped_summary_of  # is above: its workers map rows
 

@@ -103,19 +103,10 @@ class Directions:
             shared = (index >= r) & (index < r + k)
             x = _coefficients(frame.U, index, c * lengths, shared)
             y = _coefficients(frame.V, index - r, s * lengths, shared)
-        return cls(
-            index=index,
-            c=c,
-            s=s,
-            block=np.repeat(BLOCK_NAMES, frame.blocks)[index],
-            lengths=lengths,
-            feature_names=frame.feature_names,
-            x=x,
-            y=y,
-            shifts=arrays.pick(frame.shifts, index),
-            differences=arrays.pick(frame.differences, index) if frame.geometry.affine else None,
-            _rows=rows,
-        )
+        block = np.repeat(BLOCK_NAMES, frame.blocks)[index]
+        shifts = arrays.pick(frame.shifts, index)
+        parts = arrays.pick(frame.differences, index) if frame.geometry.affine else None
+        return cls(index, c, s, block, lengths, frame.feature_names, x, y, shifts, parts, rows)
 
     @cached_property
     def vectors(self) -> Array:
@@ -138,31 +129,22 @@ class Directions:
     def __getitem__(self, chosen: Any) -> Directions:
         """Some of them: a slice, a mask, or positions (one position keeps a table of one)."""
         positions = np.atleast_1d(np.arange(len(self))[chosen])
-        axes = {"c": 0, "s": 0, "lengths": 0, "shifts": 0, "differences": 0, "_rows": 0}
-        axes |= {"x": 1, "y": 1}
+        by_row = ("index", "c", "s", "block", "lengths", "shifts", "differences", "_rows")
+        axes = dict.fromkeys(by_row, 0) | {"x": 1, "y": 1}
+        known = {name: axis for name, axis in axes.items() if getattr(self, name) is not None}
         picked: dict[str, Any] = {
-            name: None
-            if (one := getattr(self, name)) is None
-            else arrays.pick(one, positions, axis)
-            for name, axis in axes.items()
+            n: arrays.pick(getattr(self, n), positions, axis) for n, axis in known.items()
         }
-        index, block = self.index[positions], self.block[positions]
-        return replace(self, index=index, block=block, **picked)
+        return replace(self, **picked)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """A dataframe: index, block, degrees, c, s, shift, length, and part of the difference."""
-        columns = {
-            "direction": self.index,
-            "block": self.block,
-            "degrees": arrays.to_numpy(self.degrees),
-            "c": arrays.to_numpy(self.c),
-            "s": arrays.to_numpy(self.s),
-            "shift": arrays.to_numpy(self.shifts),
-            "length": arrays.to_numpy(self.lengths),
-        }
-        if self.differences is not None:
-            columns["difference"] = arrays.to_numpy(self.differences)
-        return make_dataframe(columns, backend)
+        names = ("direction", "block", "degrees", "c", "s", "shift", "length", "difference")
+        known = (self.index, self.block, self.degrees, self.c, self.s, self.shifts, self.lengths)
+        columns = zip(names, (*known, self.differences), strict=True)
+        return make_dataframe(
+            {name: arrays.to_numpy(one) for name, one in columns if one is not None}, backend
+        )
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{name}: {np.sum(self.block == name)}" for name in BLOCK_NAMES)
@@ -170,11 +152,7 @@ class Directions:
 
 
 def _coefficients(left: Array, columns: Index, weights: Array, shared: Bools) -> Array:
-    """u / (c‖h‖), for A = U diag(c) H makes Aᵀu = c h; NaN for directions that are not shared.
-
-    In the theorem's own scale x is u·s/c and Ax is s·h; here z has length 1. (The paper prints
-    c/s for the smallest angle. Then Ax and By differ, by the factor (c/s)².)
-    """
+    """u / (c‖h‖), for A = U diag(c) H makes Aᵀu = c h; NaN for directions that are not shared."""
     xp = arrays.namespace(left)
     if left.shape[1] == 0:  # the set has no direction at all
         x = arrays.zeros((left.shape[0], len(columns)), left)
@@ -320,12 +298,8 @@ def parts_of(frame: JointFrame) -> Parts:
     count = max(frame.geometry.n_varying, 1) if frame.shrinkage > 0 else max(len(tau), 1)
     mean = float(np.sum(tau)) / count if math.isfinite(spread) else 0.0
     scale = min(0.5 * count * float(_log_cosh(np.array([mean]))[0]), spread)
-    return Parts(
-        location=0.25 * float(np.sum(arrays.to_numpy(frame.shifts) ** 2)),
-        scale=scale,
-        shape=spread - scale,
-        spread_ratio=math.exp(mean),
-    )
+    location = 0.25 * float(np.sum(arrays.to_numpy(frame.shifts) ** 2))
+    return Parts(location, scale, spread - scale, math.exp(mean))
 
 
 def _refuse_linear(frame: JointFrame) -> None:

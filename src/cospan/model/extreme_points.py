@@ -13,15 +13,14 @@ the ends of the generalized eigenvectors of the pair, and deflation gives the ne
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg
-import scipy.optimize
 
 from cospan.base import arrays
-from cospan.base.checks import as_option, as_rows
-from cospan.base.tolerance import NOT_ZERO, at_infinity
+from cospan.base.checks import as_option
+from cospan.base.tolerance import at_infinity
 from cospan.base.types import Array, Floats
 from cospan.errors import InputError
 from cospan.model.directions import check_count
@@ -49,9 +48,8 @@ class Prototypes:
     >>> from cospan import JointFrame, prototypes
     >>> rng = np.random.default_rng(0)
     >>> frame = JointFrame.fit(rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + [3, 0])
-    >>> found = prototypes(frame, "B", 1)
-    >>> found.points.shape, bool(found.alignment.degrees[0] > 80)
-    ((1, 2), True)
+    >>> prototypes(frame, "B", 1).points.shape
+    (1, 2)
     """
 
     points: Array
@@ -67,7 +65,7 @@ class Prototypes:
         return f"Prototypes({len(self)} most like {self.side}: {degrees}{more})"
 
 
-def prototypes(frame: JointFrame, side: str, n: int = 1, *, start: Any = None) -> Prototypes:
+def prototypes(frame: JointFrame, side: str, n: int = 1) -> Prototypes:
     """The n points that are most like A, or most like B.
 
     No sample whatever has a smaller angle than the first one for A, or a larger one than the
@@ -77,13 +75,10 @@ def prototypes(frame: JointFrame, side: str, n: int = 1, *, start: Any = None) -
     Parameters
     ----------
     frame : JointFrame
-        Of the affine span, with shrinkage.
+        Of the affine span, with shrinkage. Of a curved frame they are the plain frame's points, and
+        so are their angles.
     side : {"A", "B"}
     n : int
-    start : array-like (k, d), optional
-        For a curved frame, real rows to start from: the n most extreme of them are moved uphill,
-        within the range of all of them, as far as the angle rises. Without it the points are those
-        of the plain frame, and so are their angles.
 
     Examples
     --------
@@ -95,8 +90,6 @@ def prototypes(frame: JointFrame, side: str, n: int = 1, *, start: Any = None) -
     True
     """
     side = as_option(side, "side", ("A", "B"))
-    if start is not None:
-        return _uphill(frame, side, n, start)
     frame = frame.plain
     if not frame.geometry.affine:
         raise InputError(
@@ -115,33 +108,6 @@ def prototypes(frame: JointFrame, side: str, n: int = 1, *, start: Any = None) -
     points[:, constant] = center[constant]
     rows = arrays.like(points, frame.center)
     return Prototypes(rows, frame.align(rows), side)
-
-
-def _uphill(frame: JointFrame, side: str, n: int, start: Any) -> Prototypes:
-    """Real rows, moved along the gradient of the log odds."""
-    curve = frame.curve
-    if curve is None:
-        raise InputError("start belongs to curved frames; leave it out: this frame is plain.")
-    rows = as_rows(start, "start", d=frame.n_features)
-    host = np.asarray(arrays.to_numpy(rows), dtype=np.float64)
-    check_count(n, len(host), "row")
-    sign = 1.0 if side == "A" else -1.0
-    order = np.argsort(sign * curve.log_odds(host)[0], kind="stable")[:n]
-    unit = np.where(curve.map.per_unit > 0, 1 / np.maximum(curve.map.per_unit, NOT_ZERO), 1.0)
-    bounds = list(zip(host.min(axis=0) / unit, host.max(axis=0) / unit, strict=True))
-
-    def downhill(x: Floats) -> tuple[float, Floats]:
-        value, slope = curve.log_odds((x * unit)[None, :])
-        return sign * float(value[0]), sign * slope[0] * unit
-
-    found = [
-        unit * scipy.optimize.minimize(downhill, host[i] / unit, jac=True, bounds=bounds).x
-        for i in order.tolist()
-    ]
-    moved = np.stack(found)
-    best = np.argsort(sign * curve.log_odds(moved)[0], kind="stable")
-    points = arrays.like(moved[best], rows)
-    return Prototypes(points, frame.align(points), side)
 
 
 def _extreme_points(frame: JointFrame, side: str) -> Floats:

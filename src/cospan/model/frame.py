@@ -26,15 +26,22 @@ from cospan.model.alignment import Alignment, LeaveOneOut
 from cospan.model.curved import Again, RowsAgain, with_curve
 from cospan.model.directions import Directions, Parts, differences_of, parts_of, truncated
 from cospan.model.leave_one_out import removed_weights
-from cospan.model.pair import decomposed, inverse_square, notes_on, prepared_rows, with_uv
+from cospan.model.pair import (
+    Scorer,
+    decomposed,
+    inverse_square,
+    is_chunks,
+    notes_on,
+    prepared_rows,
+    with_uv,
+)
 from cospan.model.prepared import in_feature_units, working_rows
-from cospan.model.scoring import Scorer, is_chunks
 from cospan.model.set_model import Derived, SetModel, calibrated, chosen_sets, parts_left_out
 from cospan.model.settings import Given, Settings
 from cospan.summary import Summary
 
-# Rows of each set that a fit keeps to try its choices on.
-_SAMPLED_ROWS = 2000
+# Rows of each set that a fit keeps to try its choices on: from a thousand on they hardly change.
+SAMPLED_ROWS = 2000
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -94,13 +101,13 @@ class JointFrame(SetModel):
         dof: float | str = "auto",
         calibrate: bool | None = None,
         preset: str | None = None,
-        center: Any = "pooled",
+        center: object = "pooled",
         balance: bool = True,
         tol: float | None = None,
         curve: int | str | None = None,
         picture: bool = False,
-        sample_weight_a: Any = None,
-        sample_weight_b: Any = None,
+        sample_weight_a: object = None,
+        sample_weight_b: object = None,
         keep_uv: bool = False,
     ) -> JointFrame:
         """Fit the frame to rows in memory.
@@ -186,7 +193,7 @@ class JointFrame(SetModel):
         plain = all(arrays.is_array(X) and not arrays.is_lazy(X) and X.ndim == 2 for X in (A, B))
         bare = sample_weight_a is None and sample_weight_b is None and plain
         few = bare and A.shape[0] + B.shape[0] + 2 < A.shape[1]
-        size = 0 if few else _SAMPLED_ROWS  # few rows are all in their summary anyway
+        size = 0 if few else SAMPLED_ROWS  # few rows are all in their summary anyway
         a = Summary.of(A, sample_weight_a, name="A", sample_size=size)
         b = Summary.of(B, sample_weight_b, name="B", sample_size=size)
         again = None if curve is None else RowsAgain(((A, sample_weight_a), (B, sample_weight_b)))
@@ -225,13 +232,12 @@ class JointFrame(SetModel):
         """The frame of two summaries, without a warning of its notes."""
         chosen = chosen_sets((a, b), settings, ("A", "B"), picture)
         found = decomposed(chosen)
-        frame = cls(
-            geometry=chosen.geometry, notes=notes_on(chosen, found.blocks), **found._asdict()
-        )
+        notes = notes_on(chosen, found.blocks)
+        frame = cls(geometry=chosen.geometry, notes=notes, **found._asdict())
         frame, tried = calibrated(frame, chosen, settings, found.inner(chosen.working))
         return frame if settings.curve is None else with_curve(frame, tried, settings, again)
 
-    def prepared(self, X: Any, side: str, *, sample_weight: Any = None) -> Array:
+    def prepared(self, X: object, side: str, *, sample_weight: object = None) -> Array:
         """Rows of one side as they enter the decomposition: centred, weighted and shrunk.
 
         Under shrinkage the ridge is below the rows, √α times the units of the features (of a
@@ -256,12 +262,6 @@ class JointFrame(SetModel):
         Directions.of,
         "Every direction, A's first: unit vectors, angles, shifts, blocks, c, s, lengths.",
     )
-
-    @property
-    def lam(self) -> float:
-        """Mean variance that shrinkage pulls towards, over the features that vary."""
-        unit = arrays.to_numpy(self.geometry.unit)
-        return float(np.mean(unit[unit > 0] ** 2)) if unit.any() else 0.0
 
     @property
     def H(self) -> Array:
@@ -306,7 +306,7 @@ class JointFrame(SetModel):
 
     # ---- angles of samples --------------------------------------------------------------------
 
-    def coordinates(self, Z: Any) -> Array:
+    def coordinates(self, Z: object) -> Array:
         """Coordinates (n, m) of samples in the frame: y with Hᵀy = z - center in least squares."""
         check_names(Z, self.feature_names, "Z")
         rows = as_rows(Z, "Z", d=self.n_features, allow_empty=True)
@@ -348,7 +348,7 @@ class JointFrame(SetModel):
         a, b, *beside = Scorer(self, rows, weighting).scores(rows)
         return self._alignment(a, b, weighting, *beside)
 
-    def _align_chunks(self, chunks: Iterable[Any], weighting: str) -> Iterator[Alignment]:
+    def _align_chunks(self, chunks: Iterable[object], weighting: str) -> Iterator[Alignment]:
         seen = 0
         for chunk in chunks:
             found = self._aligned(chunk, weighting, seen)
@@ -377,12 +377,12 @@ class JointFrame(SetModel):
 
     def leave_one_out(
         self,
-        A: Any,
-        B: Any,
+        A: object,
+        B: object,
         *,
         weighting: str = "cost",
-        sample_weight_a: Any = None,
-        sample_weight_b: Any = None,
+        sample_weight_a: object = None,
+        sample_weight_b: object = None,
     ) -> LeaveOneOut:
         """The training rows' own angles: each as if the row had never been there.
 
@@ -396,13 +396,12 @@ class JointFrame(SetModel):
         A and B are the rows the frame was fitted to, or some of them, and their weights those used
         in fitting; a row of weight 2 loses one of its two occurrences.
         """
-        return LeaveOneOut(
-            self.left_out(A, "A", weighting=weighting, sample_weight=sample_weight_a),
-            self.left_out(B, "B", weighting=weighting, sample_weight=sample_weight_b),
-        )
+        a = self.left_out(A, "A", weighting=weighting, sample_weight=sample_weight_a)
+        b = self.left_out(B, "B", weighting=weighting, sample_weight=sample_weight_b)
+        return LeaveOneOut(a, b)
 
     def left_out(
-        self, X: Any, side: str, *, weighting: str = "cost", sample_weight: Any = None
+        self, X: object, side: str, *, weighting: str = "cost", sample_weight: object = None
     ) -> Alignment:
         """:meth:`leave_one_out` for rows of one side only ("A" or "B"), a chunk of them say."""
         weighting = self.as_weighting(weighting)
@@ -426,10 +425,9 @@ class JointFrame(SetModel):
             part_b, part_a, *beside = Scorer(self, rows, weighting, fine=True).scores(moved)
         if weighting == "frame":  # ‖s∘y‖² is A's cost, and B's part
             self._check_whole()
-            parts = arrays.namespace(rows).stack((part_a, part_b), axis=1)
-            squared = arrays.namespace(rows).flip(
-                parts_left_out(parts, own, removed, self.geometry), axis=1
-            )
+            xp = arrays.namespace(rows)
+            parts = xp.stack((part_a, part_b), axis=1)
+            squared = xp.flip(parts_left_out(parts, own, removed, self.geometry), axis=1)
         else:
             squared = self._left_out_of("AB".index(side), rows, removed)
         return self._alignment(squared[:, 0], squared[:, 1], weighting, *beside)

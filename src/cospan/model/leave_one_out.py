@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -226,7 +226,7 @@ def _changed_cost(W: Floats, change: _Change, *, own: bool) -> Floats:
     return np.where(alone, math.inf, np.maximum(cost, 0.0))
 
 
-def removed_weights(sample_weight: Any, n: int) -> Floats:
+def removed_weights(sample_weight: object, n: int) -> Floats:
     """The weight that goes with each of n rows: a row of weight 2 loses one occurrence."""
     if sample_weight is None:
         return np.ones(n)

@@ -1,8 +1,8 @@
 """One frame for K sets: which directions all of them have, which some, which only one.
 
-The sets, prepared as for their costs (pooling has no part in it), are decomposed by the
-higher-order GSVD, A_i = U_i diag(σ_i) H with one H for all and Σ_i σ_i² = 1 along every direction,
-in the form for sets that may lack directions (Kempf, Goulart and Duncan 2021, arXiv:2102.09822):
+The sets, prepared as for their costs, are decomposed by the higher-order GSVD, in which
+A_i = U_i diag(σ_i) H with one H for all and Σ_i σ_i² = 1 along every direction, in the form for
+sets that may lack directions (Kempf, Goulart and Duncan 2021, arXiv:2102.09822):
 
 1. The stacked rows are Q R with QᵀQ = I; Q_i are the rows of Q that belong to set i, and
    G_i = Q_iᵀQ_i, so that Σ G_i = I.
@@ -20,14 +20,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.base import arrays, factorizations
+from cospan.base import arrays
+from cospan.base.factorizations import eigh, joint_rotation
 from cospan.base.notes import warn
-from cospan.base.tolerance import PRESENT_SHARE, SAME_EIGENVALUE, STILL
+from cospan.base.tolerance import PRESENT_SHARE, SAME_EIGENVALUE
 from cospan.base.types import Array, Bools, Floats, Index
 from cospan.decomposition import gsvd
 from cospan.errors import InputError
@@ -40,15 +41,11 @@ from cospan.summary import Summary
 KINDS = ("common", "partial", "isolated")
 # K m³: larger groups of directions are turned by one mixture of the G_i, not by all of them.
 JOINT_WORK = 2**20
-SWEEPS = 30  # Jacobi's method converges quadratically; ten are many
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ManyFrame:
-    """Directions of K sets and how strongly each set has them.
-
-    Make one with :meth:`fit` or :meth:`from_summaries`. Directions are in the order common,
-    partial, isolated, and within a kind the strongest first.
+    """Directions of K sets, common, partial, isolated, and within a kind the strongest first.
 
     Attributes
     ----------
@@ -91,28 +88,15 @@ class ManyFrame:
 
     @classmethod
     def fit(cls, sets: Any, **settings: Unpack[CostSettings]) -> ManyFrame:
-        """The frame of K sets of rows: a mapping of names to arrays, or a sequence of arrays.
+        """The frame of K sets: a mapping of names to arrays or summaries, or a sequence of them.
 
         Settings as for :meth:`cospan.JointFrame.fit`.
         """
         parts = dict(sets) if hasattr(sets, "keys") else dict(enumerate(sets, start=1))
         names = tuple(map(str, parts))
-        summaries = [
-            Summary.of(X, name=name) for name, X in zip(names, parts.values(), strict=True)
-        ]
-        return cls.from_summaries(summaries, names, **settings)
-
-    @classmethod
-    def from_summaries(
-        cls,
-        summaries: Sequence[Summary],
-        names: Sequence[str] | None = None,
-        **settings: Unpack[CostSettings],
-    ) -> ManyFrame:
-        """The frame of K ≥ 2 summaries; settings as in :meth:`fit`."""
+        named = zip(names, parts.values(), strict=True)
+        summaries = [X if isinstance(X, Summary) else Summary.of(X, name=name) for name, X in named]
         settings["curve"] = None  # directions are those of the rows as they are
-        names = names or tuple(map(str, range(1, len(summaries) + 1)))
-        _check_names(names, summaries)
         costs = SetCosts.from_summaries(summaries, labels=names, **settings)
         warn(costs.notes)
         return cls.of_costs(summaries, costs, names)
@@ -122,7 +106,8 @@ class ManyFrame:
         cls, summaries: Sequence[Summary], costs: SetCosts, names: Sequence[str]
     ) -> ManyFrame:
         """The frame of sets prepared exactly as for their costs."""
-        _check_names(names, summaries)
+        if len(names) != len(summaries):
+            raise InputError(f"There are {len(names)} names for {len(summaries)} sets.")
         g = costs.geometry
         # The affine span has a centre for each set; "pooled" is what was given.
         center = g.center if g.center_mode == "given" else g.center_mode.replace("own", "pooled")
@@ -131,22 +116,15 @@ class ManyFrame:
         )
         working = prepared.working(g.units)
         factors = [working.shrunk(k, g.shrinkage) for k in range(g.n_sets)]
-        decomposed = _pair if g.n_sets == 2 else _many
-        H, sigma, tau, present = decomposed(factors, working.tolerance())
+        H, sigma, tau, present = (_pair if g.n_sets == 2 else _many)(factors, working.tolerance())
         strength = np.linalg.norm(H, axis=1)
         order = np.lexsort((-strength, _kinds(present)))
         directions = in_feature_units(arrays.like(H, g.center), working.basis, g)
         directions = arrays.to_numpy(directions)[order]
         largest = directions[np.arange(len(directions)), np.abs(directions).argmax(axis=1)]
-        return cls(
-            names=tuple(names),
-            directions=directions * np.where(largest < 0, -1.0, 1.0)[:, None],
-            strength=strength[order],
-            sigma=sigma[:, order],
-            tau=tau[order],
-            present=present[:, order],
-            feature_names=g.feature_names,
-        )
+        directions = directions * np.where(largest < 0, -1.0, 1.0)[:, None]
+        shares = sigma[:, order], tau[order], present[:, order]
+        return cls(tuple(names), directions, strength[order], *shares, g.feature_names)
 
     @property
     def rank(self) -> int:
@@ -179,15 +157,8 @@ class ManyFrame:
 
     def __repr__(self) -> str:
         kinds = ", ".join(f"{np.count_nonzero(self.kind == kind)} {kind}" for kind in KINDS)
-        return (
-            f"ManyFrame({len(self.names)} sets, {self.directions.shape[1]} features, "
-            f"{self.rank} directions: {kinds})"
-        )
-
-
-def _check_names(names: Sequence[str], summaries: Sequence[Summary]) -> None:
-    if len(names) != len(summaries):
-        raise InputError(f"There are {len(names)} names for {len(summaries)} sets.")
+        d = self.directions.shape[1]
+        return f"ManyFrame({len(self.names)} sets, {d} features, {self.rank} directions: {kinds})"
 
 
 def set_number(name: str | int, names: Sequence[str]) -> int:
@@ -201,23 +172,17 @@ def set_number(name: str | int, names: Sequence[str]) -> int:
 
 # ---- the higher-order GSVD ----------------------------------------------------------------------
 
-
-class _Decomposed(NamedTuple):
-    H: Floats  # (m, e)
-    sigma: Floats  # (K, m)
-    tau: Floats  # (m,)
-    present: Bools  # (K, m)
+Decomposed = tuple[Floats, Floats, Floats, Bools]  # H (m, e), σ (K, m), τ (m,), present (K, m)
 
 
-def _pair(factors: Sequence[Array], tol: float) -> _Decomposed:
+def _pair(factors: Sequence[Array], tol: float) -> Decomposed:
     """Two sets: their GSVD. (T cannot tell c from s there: it is the same for both orders.)"""
     pair = gsvd(*factors, tol=tol, compute_uv=False)
     sigma = np.stack([arrays.to_numpy(pair.c), arrays.to_numpy(pair.s)])
-    tau = np.mean(1 / (sigma**2 + 0.5), axis=0)
-    return _Decomposed(arrays.to_numpy(pair.H), sigma, tau, _present(sigma))
+    return arrays.to_numpy(pair.H), sigma, np.mean(1 / (sigma**2 + 0.5), axis=0), _present(sigma)
 
 
-def _many(factors: Sequence[Array], tol: float) -> _Decomposed:
+def _many(factors: Sequence[Array], tol: float) -> Decomposed:
     """More than two sets, by the three steps above."""
     inverse, spectrum = whitening_of(factors, tol)
     # stacked = Q R: the SVD's L turns the stacked rows into Q, so R is the inverse of L.
@@ -227,7 +192,7 @@ def _many(factors: Sequence[Array], tol: float) -> _Decomposed:
     ridge = 1 / len(grams)
     eye = np.eye(L.shape[1])
     T = sum((np.linalg.inv(gram + ridge * eye) * ridge for gram in grams), np.zeros_like(eye))
-    tau, Z = factorizations.eigh((T + T.T) / 2)
+    tau, Z = eigh((T + T.T) / 2)
     for group in _groups(tau, len(grams), ridge):
         # The G_i commute where sets share directions exactly, and nearly so where noise blurs
         # them. A first turn by a generic mixture does it for matrices that commute, at any size:
@@ -244,7 +209,7 @@ def _many(factors: Sequence[Array], tol: float) -> _Decomposed:
         # Any rotation within the group serves as well: take the one with orthogonal directions.
         turned, _, _ = np.linalg.svd(Z[:, same].T @ R, full_matrices=False)
         Z[:, same] = Z[:, same] @ turned
-    return _Decomposed(Z.T @ R, _strengths(Q, Z), ((T @ Z) * Z).sum(axis=0), present)
+    return Z.T @ R, _strengths(Q, Z), ((T @ Z) * Z).sum(axis=0), present
 
 
 def _groups(tau: Floats, n_sets: int, ridge: float) -> list[Index]:
@@ -275,35 +240,3 @@ def _kinds(present: Bools) -> Index:
     """0 common, 1 partial, 2 isolated."""
     owners = present.sum(axis=0)
     return np.where(owners == len(present), 0, np.where(owners == 1, 2, 1)).astype(np.intp)
-
-
-def joint_rotation(matrices: Floats) -> Floats:
-    """Orthogonal T (m, m), so that TᵀGT is nearly diagonal for each of the `matrices` (K, m, m).
-
-    For symmetric matrices that nearly commute, by Jacobi's method for several at once: each plane
-    (p, q) is turned by the angle that takes most off the entries (p, q) of all of them. A round
-    turns planes that do not touch each other together; the rounds of a sweep meet every pair once,
-    like the players of a tournament.
-    """
-    G = matrices.copy()
-    m = G.shape[1]
-    T = np.eye(m)
-    players = np.arange(m + m % 2)
-    half = len(players) // 2
-    for _ in range(SWEEPS):
-        largest = 0.0
-        for _ in range(len(players) - 1):
-            p, q = players[:half], players[: half - 1 : -1]
-            playing = (p < m) & (q < m)
-            p, q = p[playing], q[playing]
-            apart, off = G[:, p, p] - G[:, q, q], 2 * G[:, p, q]
-            angle = np.arctan2(2 * (apart * off).sum(axis=0), (apart**2 - off**2).sum(axis=0)) / 4
-            for M in (T, G, G.transpose(0, 2, 1)):  # the columns p and q, in place
-                first, second = M[..., p], M[..., q]
-                M[..., p] = np.cos(angle) * first + np.sin(angle) * second
-                M[..., q] = np.cos(angle) * second - np.sin(angle) * first
-            largest = max(largest, float(np.abs(angle).max(initial=0.0)))
-            players = np.concatenate([players[:1], players[-1:], players[1:-1]])
-        if largest < STILL:
-            break
-    return T

@@ -160,7 +160,7 @@ class PreparedSets:
         summaries: Sequence[Summary],
         *,
         span: str = "affine",
-        center: Any = "pooled",
+        center: object = "pooled",
         balance: bool = True,
         tol: float | None = None,
         labels: Sequence[str] | None = None,
@@ -182,7 +182,7 @@ class PreparedSets:
         self.center_mode, self.center = self._centered(center)
         self.eps = max(part.eps for part in summaries)
 
-    def _centered(self, center: Any) -> tuple[str, Array]:
+    def _centered(self, center: object) -> tuple[str, Array]:
         first = self.means[0, :]
         # About the first mean, so that a large common offset costs no digits.
         shares = self.sizes if not self.balance else np.ones(len(self.sizes))
@@ -485,7 +485,7 @@ def _common_names(summaries: Sequence[Summary], labels: Sequence[str]) -> tuple[
     return names
 
 
-def _as_center(center: Any, d: int) -> Floats:
+def _as_center(center: object, d: int) -> Floats:
     """A vector of d finite numbers."""
     wanted = f"it must be a vector of {d} numbers, or 'pooled', 'each' or 'none'."
     try:

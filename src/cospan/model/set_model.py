@@ -136,16 +136,16 @@ class SetModel:
         geometry = replace(self.geometry, calibration=calibration)
         return replace(self, geometry=geometry, typicality=typicality, curve=None)
 
-    def squared_costs(self, Z: Any) -> Array:
+    def squared_costs(self, Z: object) -> Array:
         """Squared costs (n, K) of samples."""
         rows = as_rows(Z, "Z", d=self.n_features, allow_empty=True)
         return self._squared(rows) if self.curve is None else self.curve.squared_costs(rows)
 
-    def weights(self, Z: Any) -> Array:
+    def weights(self, Z: object) -> Array:
         """(n, K): the probability of each set, every set being equally likely beforehand."""
         return calibrated_weights(self.squared_costs(Z), self.geometry.calibration)
 
-    def left_out_costs(self, X: Any, own: Any, *, sample_weight: Any = None) -> Array:
+    def left_out_costs(self, X: object, own: object, *, sample_weight: object = None) -> Array:
         """Squared costs (n, K) of the sets' own rows, each as if it had never been there.
 
         Exact, without refitting: mean, covariance and divisor change (α, T and the calibration

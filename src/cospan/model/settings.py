@@ -31,7 +31,7 @@ class Given(TypedDict, total=False):
     dof: float | str
     calibrate: bool | None
     preset: str | None
-    center: Any
+    center: object
     balance: bool
     tol: float | None
     curve: int | str | None
@@ -67,7 +67,7 @@ class Settings:
     pooling: float | str = "auto"
     dof: float | str = "auto"
     calibrate: bool | None = None
-    center: Any = "pooled"
+    center: object = "pooled"
     balance: bool = True
     tol: float | None = None
     curve: int | str | None = "auto"
@@ -154,7 +154,7 @@ def settled(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, 
     return {**defaults, **given, **PAPER}
 
 
-def _same(value: Any, default: Any) -> bool:
+def _same(value: object, default: object) -> bool:
     return isinstance(value, type(default)) and value == default
 
 

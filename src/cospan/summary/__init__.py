@@ -13,14 +13,12 @@ Three ways to hold the scatter matrix Σ wᵢ (xᵢ - mean)(xᵢ - mean)ᵀ:
 - of a rank: the strongest directions of such a factor, for data too wide for either. What is
   dropped stays in the trace, and shrinkage stands in for it; refused without.
 
-`summary` is what there is to know of a set, `builder` takes rows as they come, in memory or
-in chunks, `moments` is the arithmetic, `reservoir` samples any rows that pass by, and
-`row_sample` is what it kept of a summary's, ready to merge.
+`summary` is what there is to know of a set and how two of them merge, `builder` takes rows as they
+come, in memory or in chunks, and `sample` keeps some of any rows that pass by.
 """
 
 from cospan.summary.builder import SummaryBuilder, SummaryOptions, of_chunks, of_rows
-from cospan.summary.reservoir import Reservoir, rows_within
-from cospan.summary.row_sample import RowSample, random_rows
+from cospan.summary.sample import Reservoir, RowSample, random_rows, rows_within
 from cospan.summary.summary import Summary, as_factors
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,10 +22,16 @@ from cospan.base.checks import (
 )
 from cospan.base.types import Array
 from cospan.errors import InputError
-from cospan.summary.moments import MomentSum, MomentTree, check_range, too_small_for_squares
-from cospan.summary.reservoir import Reservoir, rows_within
-from cospan.summary.row_sample import RowSample, WeightedRows
-from cospan.summary.summary import Summary
+from cospan.summary.sample import Reservoir, RowSample, WeightedRows, rows_within
+from cospan.summary.summary import (
+    Moments,
+    Summary,
+    check_range,
+    compacted,
+    merged,
+    squares_vanish,
+    two_sum,
+)
 
 # Rows that are factored at once: enough that merging the triangular factors costs little (d/4
 # against the block), few enough that a block of float64 stays small.
@@ -40,6 +46,15 @@ DEVICE_BLOCK_BYTES = 2**30
 
 # A sample of 2,000 rows of 100,000 features would outweigh everything else; this caps it.
 SAMPLE_BYTES = 2**27
+
+
+# Rows whose mean is the provisional one: any vector near the mean will do.
+ORIGIN_ROWS = 4096
+# Narrower rows are over too soon for threads to be worth their start.
+THREADED_FEATURES = 128
+# Rows at once of a summary of a rank: few are enough, and at least so many times the rank, so that
+# what is dropped is dropped seldom.
+FEWEST_ROWS_OF_RANK, ROWS_PER_RANK = 256, 4
 
 
 class SummaryOptions(NamedTuple):
@@ -99,7 +114,7 @@ class SummaryBuilder:
         """How many rows came so far."""
         return self._count
 
-    def take(self, chunk: Any) -> None:
+    def take(self, chunk: object) -> None:
         """Take the next rows of a stream; the caller may reuse their memory."""
         d = None if self._first is None else int(self._first.shape[1])
         rows, eps = as_rows_with_eps(
@@ -166,7 +181,7 @@ class SummaryBuilder:
     def _block_rows(self, rows: Array) -> int:
         d = int(rows.shape[1])
         if self.rank is not None:
-            return max(256, 4 * self.rank)
+            return max(FEWEST_ROWS_OF_RANK, ROWS_PER_RANK * self.rank)
         if arrays.on_accelerator(rows):
             return max(DEVICE_BLOCK_BYTES // (8 * d), 2 * d)
         if self._small:
@@ -203,7 +218,7 @@ class SummaryBuilder:
             self._sum.add(parts, weights)
 
 
-def of_rows(X: Any, sample_weight: Any, options: SummaryOptions) -> Summary:
+def of_rows(X: object, sample_weight: object, options: SummaryOptions) -> Summary:
     """Summary of rows in memory, or of a Dask collection, made by its workers."""
     builder = SummaryBuilder(options)
     if arrays.is_lazy(X):
@@ -227,7 +242,7 @@ def of_rows(X: Any, sample_weight: Any, options: SummaryOptions) -> Summary:
     return replace(summary, sample=drawn)
 
 
-def of_chunks(chunks: Iterable[Any], options: SummaryOptions) -> Summary:
+def of_chunks(chunks: Iterable[object], options: SummaryOptions) -> Summary:
     """Summary of rows that come in chunks, in constant memory."""
     builder = SummaryBuilder(options)
     _check_chunks(chunks, options.name)
@@ -246,3 +261,122 @@ def _check_chunks(chunks: object, name: str) -> None:
         )
     if feature_names_of(chunks) is not None or getattr(chunks, "ndim", None) == 2:
         raise InputError(f"{name} is one table of rows, not chunks; pass it to Summary.of.")
+
+
+# ---- blocks of rows, summed ----------------------------------------------------------------------
+
+
+class MomentTree:
+    """Blocks of rows as factors, merged like the digits of a binary counter: a balanced tree."""
+
+    def __init__(self, rank: int | None) -> None:
+        self.rank = rank
+        self._nodes: list[tuple[int, Moments]] = []
+
+    def add(self, parts: list[Array], weights: np.ndarray | None) -> None:
+        level, moments = 0, self._leaf(parts, weights)
+        while self._nodes and self._nodes[-1][0] == level:
+            moments = self._merged(self._nodes.pop()[1], moments)
+            level += 1
+        self._nodes.append((level, moments))
+
+    def finish(self) -> Moments:
+        moments = self._nodes.pop()[1]
+        while self._nodes:
+            moments = self._merged(self._nodes.pop()[1], moments)
+        return moments
+
+    def _merged(self, a: Moments, b: Moments) -> Moments:
+        return merged(a, b, factors=True, rank=self.rank)
+
+    def _leaf(self, parts: list[Array], weights: np.ndarray | None) -> Moments:
+        rows, d = sum(part.shape[0] for part in parts), parts[0].shape[1]
+        block = arrays.stacked(parts, columns_first=rows >= d)
+        xp = arrays.namespace(block)
+        if weights is None:
+            n, mean = float(rows), xp.mean(block, axis=0)
+            block -= mean[None, :]
+            low = xp.mean(block, axis=0)
+        else:
+            weight = arrays.like(weights, block)
+            n = float(weights.sum())
+            mean = (weight @ block) / n
+            block -= mean[None, :]
+            low = (weight @ block) / n
+            block *= xp.sqrt(weight)[:, None]
+        trace = None if self.rank is None else arrays.sum_of_squares(block)
+        factor = compacted(block, self.rank)
+        if trace is None:
+            trace = arrays.sum_of_squares(factor)
+        return Moments(n, mean, low, trace, factor, True)
+
+
+def first_rows(parts: list[Array]) -> tuple[Array, Array]:
+    """Some rows, and their mean."""
+    first = arrays.stacked([parts[0][: min(ORIGIN_ROWS, parts[0].shape[0]), :]])
+    return first, arrays.namespace(first).mean(first, axis=0)
+
+
+def too_small_for_squares(parts: list[Array]) -> bool:
+    """Do the first rows have a column whose deviations are too small to be squared?"""
+    first, origin = first_rows(parts)
+    return squares_vanish(first - origin[None, :])
+
+
+class MomentSum:
+    """Σ w (x - m)(x - m)ᵀ and Σ w (x - m) about a provisional mean m, block by block."""
+
+    def __init__(self, parts: list[Array]) -> None:
+        first, self.origin = first_rows(parts)
+        d = first.shape[1]
+        self.matrix = arrays.zeros((d, d), first)
+        self.total = arrays.zeros((d,), first)
+        self.n = 0.0
+        self.threads = arrays.host_threads(first) if d >= THREADED_FEATURES else 1
+
+    def add(self, parts: list[Array], weights: np.ndarray | None) -> None:
+        if weights is None and self.threads > 1:
+            self._add_in_threads(parts)
+            return
+        done = 0
+        for moved in arrays.shifted_blocks(parts, self.origin):
+            xp = arrays.namespace(moved)
+            if weights is None:
+                self.n += moved.shape[0]
+                self.total = self.total + xp.sum(moved, axis=0)
+            else:
+                here = weights[done : done + moved.shape[0]]
+                weight = arrays.like(here, moved)
+                self.n += float(here.sum())
+                self.total = self.total + weight @ moved
+                moved *= xp.sqrt(weight)[:, None]
+            done += moved.shape[0]
+            self.matrix = arrays.add_gram(self.matrix, moved)
+
+    def _add_in_threads(self, parts: list[Array]) -> None:
+        """Each thread sums its own pieces: there is one matrix a thread, not one a piece."""
+        pieces = [piece for part in parts for piece in np.array_split(part, self.threads)]
+        pieces = [piece for piece in pieces if len(piece)]
+        groups = [pieces[i :: self.threads] for i in range(self.threads)]
+        for total, matrix in arrays.in_threads(
+            self._summed, [g for g in groups if g], self.threads
+        ):
+            self.total = self.total + total
+            self.matrix += matrix
+        self.n += sum(len(piece) for piece in pieces)
+
+    def _summed(self, pieces: list[Array]) -> tuple[Array, Array]:
+        total, matrix = arrays.shifted_gram(pieces[0], self.origin)
+        for piece in pieces[1:]:
+            more, gram = arrays.shifted_gram(piece, self.origin)
+            total += more
+            matrix += gram
+        return total, matrix
+
+    def finish(self) -> Moments:
+        xp = arrays.namespace(self.matrix)
+        shift = self.total / self.n
+        scatter = arrays.mirrored(self.matrix) - self.n * (shift[:, None] * shift[None, :])
+        trace = float(xp.sum(xp.linalg.diagonal(scatter)))
+        mean, low = two_sum(self.origin, shift)
+        return Moments(self.n, mean, low, trace, scatter, False)

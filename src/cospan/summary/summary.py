@@ -1,25 +1,29 @@
-"""What a set of rows looks like as a whole."""
+"""What a set of rows looks like as a whole: count, mean and scatter, which merge.
+
+The scatter Σ wᵢ (xᵢ - mean)(xᵢ - mean)ᵀ has three forms:
+
+- a factor F with FᵀF equal to it, by QR: triangular once there are d rows;
+- a factor of at most `rank` rows, the strongest directions of such an F, for wide data. The trace
+  stays that of all of it;
+- the matrix itself, summed in float64 about a provisional mean. Not where a column's deviations are
+  so small that their squares are no numbers any more: that stays a factor.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypedDict, Unpack
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
 from cospan.base import arrays, factorizations
+from cospan.base.checks import check_same_library
+from cospan.base.tolerance import SQUARES_KEEP_DIGITS
 from cospan.base.types import Array
 from cospan.errors import InputError
-from cospan.summary.moments import (
-    Moments,
-    check_range,
-    mergeable_names,
-    merged,
-    without_vanished,
-)
-from cospan.summary.row_sample import RowSample
+from cospan.summary.sample import RowSample
 
 
 class Kept(TypedDict, total=False):
@@ -92,8 +96,8 @@ class Summary:
     @classmethod
     def of(
         cls,
-        X: Any,
-        sample_weight: Any = None,
+        X: object,
+        sample_weight: object = None,
         exact: bool = True,
         *,
         rank: int | None = None,
@@ -127,7 +131,7 @@ class Summary:
 
     @classmethod
     def of_chunks(
-        cls, chunks: Iterable[Any], exact: bool = True, **options: Unpack[Kept]
+        cls, chunks: Iterable[object], exact: bool = True, **options: Unpack[Kept]
     ) -> Summary:
         """Summary of rows that come in chunks, in constant memory.
 
@@ -172,7 +176,7 @@ class Summary:
         """Triangular factor of the centred rows: RᵀR is the scatter matrix."""
         return factorizations.triangular_factor(self._factor())
 
-    def about(self, center: Any = None, weight: float = 1.0) -> Array:
+    def about(self, center: object = None, weight: float = 1.0) -> Array:
         """Triangular factor of the rows about `center`, each times the square root of `weight`.
 
         ``R.T @ R`` is ``weight * Σ wᵢ (xᵢ - center)(xᵢ - center)ᵀ``.
@@ -186,7 +190,7 @@ class Summary:
         """
         return factorizations.triangular_factor(self.factor_about(center, weight))
 
-    def factor_about(self, center: Any = None, weight: float = 1.0) -> Array:
+    def factor_about(self, center: object = None, weight: float = 1.0) -> Array:
         """Like `about`, but any factor, not always a triangular one: nothing is factored.
 
         To be read only: where nothing has to be done it is the summary's own array.
@@ -197,7 +201,7 @@ class Summary:
         factor = parts[0] if len(parts) == 1 else arrays.namespace(*parts).concat(parts, axis=0)
         return factor if weight == 1.0 else math.sqrt(weight) * factor
 
-    def factor_parts(self, center: Any = None) -> list[Array]:
+    def factor_parts(self, center: object = None) -> list[Array]:
         """The rows of a factor about `center`, in parts to put below each other."""
         parts = [self._factor()]
         if center is not None:
@@ -206,7 +210,7 @@ class Summary:
                 parts.append(offset[None, :])
         return parts
 
-    def scatter_about(self, center: Any = None, weight: float = 1.0) -> Array:
+    def scatter_about(self, center: object = None, weight: float = 1.0) -> Array:
         """The matrix ``weight * Σ wᵢ (xᵢ - center)(xᵢ - center)ᵀ``.
 
         A feature whose values are so small (1e-140) that their squares lose digits is 0 in it.
@@ -217,15 +221,10 @@ class Summary:
             scatter = scatter + self.n * (offset[:, None] * offset[None, :])
         return weight * without_vanished(scatter)
 
-    def trace_about(self, center: Any, weight: float = 1.0) -> float:
-        """Trace of `scatter_about`."""
-        offset = self._offset(center)
-        return weight * (self.trace + self.n * float(offset @ offset))
-
     def __add__(self, other: Summary) -> Summary:
         if not isinstance(other, Summary):
             return NotImplemented
-        names = mergeable_names(self, other)
+        names = _mergeable_names(self, other)
         rank = max(self.rank, other.rank) if self.rank and other.rank else None
         with np.errstate(over="ignore", invalid="ignore"):
             factors = self.exact or rank is not None
@@ -250,7 +249,7 @@ class Summary:
         low = 0 * self.mean if self._low is None else self._low
         return Moments(self.n, self.mean, low, self.trace, self._scatter, self._factored)
 
-    def _offset(self, center: Any) -> Array:
+    def _offset(self, center: object) -> Array:
         """The mean less `center`, if that is a vector to measure from."""
         try:
             vector = arrays.like(center, self.mean)
@@ -290,3 +289,124 @@ def as_factors(summaries: Sequence[Summary]) -> bool:
         return True
     d = summaries[0].n_features
     return sum(part.count for part in summaries) < d or any(part.count >= d for part in summaries)
+
+
+def _mergeable_names(a: Summary, b: Summary) -> tuple[str, ...] | None:
+    """The names of both summaries' features, or an error that says why they do not merge."""
+    if a.n_features != b.n_features:
+        raise InputError(
+            f"These summaries have {a.n_features} and {b.n_features} features; "
+            "only summaries of the same features merge."
+        )
+    check_same_library(a.mean, b.mean, "The first", "the second")
+    if (a.rank is None) != (b.rank is None) or a.exact != b.exact:
+        raise InputError("These summaries differ in `rank` or `exact`; make both in the same way.")
+    names = a.feature_names or b.feature_names
+    if b.feature_names not in (None, names):
+        raise InputError("Cannot merge summaries with different feature names.")
+    return names
+
+
+# ---- moments -------------------------------------------------------------------------------------
+
+
+class Moments(NamedTuple):
+    n: float  # sum of the weights
+    mean: Array
+    low: Array  # what rounding took from the mean: mean + low is right to far below eps
+    trace: float
+    scatter: Array  # a factor, (rows, d), or the matrix, (d, d)
+    factored: bool
+
+
+def merged(a: Moments, b: Moments, *, factors: bool, rank: int | None = None) -> Moments:
+    """Moments of the rows of both.
+
+    With `factors` a factor in any case; else only as long as it has fewer rows than columns, or
+    squares would be too small.
+    """
+    n = a.n + b.n
+    # Far from 0 the means are rounded by more than the spread allows; their low parts know better.
+    step = (b.mean - a.mean) + (b.low - a.low)
+    apart = math.sqrt(a.n * b.n / n) * step
+    few = int(a.scatter.shape[0]) + int(b.scatter.shape[0]) + 1 < int(a.mean.shape[0])
+    stays = a.factored and b.factored
+    if stays and not factors and not few:
+        stays = squares_vanish(a.scatter) or squares_vanish(b.scatter)
+    if stays:
+        scatter, factored = _merged_factors(a.scatter, b.scatter, apart[None, :], rank), True
+    else:
+        scatter, factored = _matrix(a) + _matrix(b) + apart[:, None] * apart[None, :], False
+    trace = a.trace + b.trace + float(apart @ apart)
+    mean, low = two_sum(a.mean, (b.n / n) * step)
+    return Moments(n, mean, low + a.low, trace, scatter, factored)
+
+
+def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """a + b, and what its rounding left out (Knuth)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def squares_vanish(deviations: Array) -> bool:
+    """Are the entries of a column, where it has any but 0, too small for their squares?"""
+    if deviations.shape[0] == 0:
+        return False
+    xp = arrays.namespace(deviations)
+    largest = xp.max(xp.abs(deviations), axis=0)
+    return bool(xp.any((largest > 0) & (largest < SQUARES_KEEP_DIGITS)))
+
+
+def without_vanished(scatter: Array) -> Array:
+    """A scatter matrix with 0 for features whose squares have lost their digits.
+
+    What is left of them would be no matrix of any rows.
+    """
+    xp = arrays.namespace(scatter)
+    squares = xp.linalg.diagonal(scatter)
+    lost = (squares != 0) & (xp.abs(squares) < SQUARES_KEEP_DIGITS**2)
+    if not bool(xp.any(lost)):
+        return scatter
+    return xp.where(lost[:, None] | lost[None, :], xp.zeros_like(scatter), scatter)
+
+
+def _matrix(moments: Moments) -> Array:
+    return arrays.gram(moments.scatter) if moments.factored else moments.scatter
+
+
+def _merged_factors(a: Array, b: Array, row: Array, rank: int | None) -> Array:
+    d = row.shape[1]
+    if rank is None and a.shape[0] == d and b.shape[0] == d:
+        return factorizations.merged_triangles(a, b, row)
+    return compacted(arrays.namespace(a).concat((a, b, row), axis=0), rank)
+
+
+def compacted(factor: Array, rank: int | None) -> Array:
+    """At most d rows with the same scatter, triangular if it takes d, or the best `rank` rows."""
+    if factor.shape[0] >= factor.shape[1]:
+        factor = factorizations.triangular_factor(factor, overwrite=True)
+    if rank is None or factor.shape[0] <= rank:
+        return factor
+    xp = arrays.namespace(factor)
+    largest = float(xp.max(xp.abs(factor)))
+    size = largest if 0 < largest < SQUARES_KEEP_DIGITS else None
+    # The left singular vectors are enough: turned by them, the strongest rows come last.
+    products = arrays.gram((factor if size is None else factor / size).T)
+    if not math.isfinite(float(xp.sum(products))):
+        return factor[:rank, :]  # an eigenproblem with an Inf can hang; the trace tells of it
+    _, vectors = factorizations.eigh(products)
+    return arrays.matmul(vectors[:, -rank:].T, factor)
+
+
+def check_range(moments: Moments, name: str, sample: RowSample) -> None:
+    """Did everything stay within float64?"""
+    total = moments.trace + moments.n + float(arrays.namespace(moments.mean).sum(moments.mean))
+    if math.isfinite(total):
+        return
+    largest = float(np.abs(sample.rows).max(initial=0.0))
+    weight = float(sample.weights.max(initial=1.0))
+    raise InputError(
+        f"{name} has values up to {largest:g} and weights up to {weight:g}, whose squares and sums "
+        "are beyond float64; rescale the features or the weights."
+    )

@@ -1,4 +1,4 @@
-"""The one sampler: a uniform sample of rows from chunks that are seen once.
+"""The one sampler: a uniform sample of rows from chunks that are seen once, ready to merge.
 
 Every row draws a number; the rows with the smallest numbers stay. The numbers depend on the seed
 and the row's position alone, so the sample is the same however the rows are cut into chunks, and
@@ -8,7 +8,8 @@ a smaller sample with the same seed is part of a larger one.
 from __future__ import annotations
 
 import math
-from typing import Any, Generic, TypeVar, cast
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,11 @@ from cospan.base import arrays
 
 T = TypeVar("T", bound=tuple[Any, ...])
 
+# Rows of a sample, however wide they are: fewer say too little.
 FEWEST_ROWS = 200
+# Standard deviations, and rows, by which keys are taken beyond the share that is expected to stay:
+# that fewer are below is out of the question but for a handful of rows.
+SPARE_DEVIATIONS, SPARE_ROWS = 8, 16
 
 
 def rows_within(n_bytes: int, n_features: int, most: int, fewest: int | None = None) -> int:
@@ -95,12 +100,14 @@ class Reservoir(Generic[T]):
     def _entering(self, keys: NDArray[np.float64]) -> NDArray[np.intp]:
         """Positions, rising, of the rows that stay for now."""
         # Keys are uniform, so nearly always the smallest `size` of n are below this.
-        likely = (self.size + 8 * math.sqrt(self.size) + 16) / max(len(keys), 1)
+        likely = (self.size + SPARE_DEVIATIONS * math.sqrt(self.size) + SPARE_ROWS) / max(
+            len(keys), 1
+        )
         index = np.flatnonzero(keys < min(self._limit, likely))
         if len(index) < self.size and likely < self._limit:
             index = np.flatnonzero(keys < self._limit)
         if len(index) > self.size:  # more of them cannot stay, nor later ones with larger keys
-            index = np.sort(index[_smallest(keys[index], self.size)])
+            index = np.sort(index[np.argpartition(keys[index], self.size - 1)[: self.size]])
             self._limit = float(keys[index].max())
         return index
 
@@ -111,7 +118,7 @@ class Reservoir(Generic[T]):
         keys, positions = np.concatenate(self._keys), np.concatenate(self._positions)
         items = self._items
         if len(keys) > self.size:
-            keep = np.sort(_smallest(keys, self.size))
+            keep = np.sort(np.argpartition(keys, self.size - 1)[: self.size])
             ends = np.cumsum([len(part) for part in self._keys])
             parts = np.split(keep, np.searchsorted(keep, ends[:-1]))
             starts = [0, *ends[:-1].tolist()]
@@ -123,10 +130,6 @@ class Reservoir(Generic[T]):
             self._limit = float(keys.max())
         self._keys, self._positions, self._items = [keys], [positions], [_join(items)]
         self._held = len(keys)
-
-
-def _smallest(keys: NDArray[np.float64], size: int) -> NDArray[np.intp]:
-    return np.argpartition(keys, size - 1)[:size]
 
 
 def _take(item: T, index: NDArray[np.intp]) -> T:
@@ -151,3 +154,109 @@ def _concatenate(columns: tuple[Any, ...]) -> Any:
     if isinstance(columns[0], np.ndarray):
         return np.concatenate(columns)
     return type(columns[0]).concatenate(list(columns))
+
+
+# ---- the sample of a summary ---------------------------------------------------------------------
+
+
+class WeightedRows(NamedTuple):
+    """What a reservoir holds of the rows of a summary."""
+
+    rows: Any  # in the library they came in until they are kept
+    weights: np.ndarray | None
+
+
+@dataclass(frozen=True, eq=False)
+class RowSample:
+    """A uniform random sample of rows, without replacement, that merges fairly.
+
+    Every row draws a random priority; the `size` smallest stay. A sample so knows all rows whose
+    priority is at most its `bound`, and two samples know all rows of both up to the lower bound:
+    what lies above it on one side alone is dropped when they merge. Merging samples of different
+    sizes therefore gives a small one, and an empty one where one side kept none, but always a
+    uniform one.
+
+    Attributes
+    ----------
+    rows : ndarray, (k, d)
+        In float64, on the host.
+    weights : ndarray, (k,)
+    index : ndarray, (k,)
+        Each row's number in the order of arrival; rows of weight 0 have theirs, too.
+    size : int
+        How many rows it may hold.
+
+    Examples
+    --------
+    >>> from cospan import Summary
+    >>> sample = Summary.of(np.arange(20.0).reshape(10, 2)).sample
+    >>> sample.rows.shape, sample.size
+    ((10, 2), 2000)
+    """
+
+    rows: np.ndarray
+    weights: np.ndarray
+    index: np.ndarray
+    priority: np.ndarray = field(repr=False)  # rising
+    size: int
+    bound: float = field(repr=False)  # infinite as long as no row was dropped
+    passed: int = field(repr=False)  # rows that came by so far
+
+    @classmethod
+    def empty(cls, d: int) -> RowSample:
+        """The sample that knows of no row, ever."""
+        none = np.zeros(0)
+        return cls(np.zeros((0, d)), none, np.zeros(0, dtype=np.int64), none, 0, 0.0, 0)
+
+    @classmethod
+    def drawn(cls, kept: Reservoir[WeightedRows], d: int) -> RowSample:
+        """What a reservoir has kept of rows of `d` features."""
+        if kept.size == 0:
+            return cls.empty(d)
+        rows, weights = kept.result()
+        order = np.argsort(kept.keys, kind="stable")
+        priority = kept.keys[order]
+        return cls(
+            rows[order].astype(np.float64),
+            np.ones(len(order)) if weights is None else weights[order],
+            kept.positions[order],
+            priority,
+            kept.size,
+            math.inf if kept.complete else float(priority[-1]),
+            kept.seen,
+        )
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def merged(self, other: RowSample) -> RowSample:
+        """A sample of both; rows of `other` are numbered on."""
+        size, bound = max(self.size, other.size), min(self.bound, other.bound)
+        priority = np.concatenate((self.priority, other.priority))
+        order = np.argsort(priority, kind="stable")
+        order = order[: np.count_nonzero(priority <= bound)]
+        if len(order) > size:
+            order = order[:size]
+            bound = float(priority[order[-1]])
+        return RowSample(
+            np.concatenate((self.rows, other.rows))[order],
+            np.concatenate((self.weights, other.weights))[order],
+            np.concatenate((self.index, other.index + self.passed))[order],
+            priority[order],
+            size,
+            bound,
+            self.passed + other.passed,
+        )
+
+    def smaller(self, size: int) -> RowSample:
+        """The sample that would have been kept with this size."""
+        if len(self) <= size:
+            return replace(self, size=min(self.size, size))
+        bound = float(self.priority[size - 1]) if size else 0.0
+        kept = (self.rows[:size], self.weights[:size], self.index[:size], self.priority[:size])
+        return RowSample(*kept, size, bound, self.passed)
+
+
+def random_rows(n: int, most: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Which of n rows in memory to take, at random and at most so many; in their order."""
+    return np.sort(rng.permutation(n)[:most])

@@ -1,0 +1,204 @@
+"""From rows of two sets, read in the same way, to all that is evidence of a difference.
+
+Rows repeated beyond chance are set apart, functions of a row are learned from the rest and weighed
+under relabellings, and the columns to blame are described.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from cospan.base.tolerance import LEAST_VARIANCE
+
+from .blame import blamed_columns
+from .findings import Finding, described, taken
+from .functions import OWN, PAIR, SHARES, Function, Reading, RowFunctions, deviation
+from .repeats import IN_BOTH, Repeated, repeated_rows
+from .test import LEVEL, Evidence, Labellings, share_z, weigh
+
+#: Rows of a set behind the labellings; differences of single columns are those of all rows.
+SAMPLE = 2_500
+#: Where the first relabellings show nothing, with a p-value above this, they are all there are: a
+#: p-value of at most 0.05 is still one of all. They are not asked where any |z| is beyond the last.
+FIRST, NOTHING, CLEARLY = 199, 0.1, 5.0
+#: The power of what would have been seen, and the least spread of a share that it counts with.
+POWER, LEAST_SHARE = 0.8, 0.1
+#: With fewer rows in a set, or relabellings, no p-value can be at most 0.05.
+FEWEST_ROWS, FEWEST_LABELLINGS = 4, 19
+
+
+class Smallest(NamedTuple):
+    """The smallest changes of a column that would have been seen in four of five such comparisons.
+
+    `mean` is in the column's units and `deviations` in its standard deviations (NaN for
+    categories), `share` that of its most frequent level or of missing values, `relation` a
+    difference of correlations with another column.
+    """
+
+    mean: float
+    deviations: float
+    share: float
+    relation: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a comparison of two sets has as evidence."""
+
+    p: float  # of "both sets come from one distribution"
+    smallest: float  # p-value there can be
+    rows: tuple[int, int]  # behind the p-value
+    n_permutations: int  # relabellings behind it
+    findings: tuple[Finding, ...]  # repeated rows first, then columns to blame, the clearest first
+    order: tuple[str, ...]  # all columns, the most suspicious first
+    column_p: dict[str, float]  # each column's own p-value, adjusted
+    evidence: Evidence
+    functions: RowFunctions
+    seen: dict[str, Smallest]  # of each column, the smallest change that would have been seen
+
+    @property
+    def differs(self) -> bool:
+        return self.p <= LEVEL
+
+
+def find(
+    names: Sequence[str],
+    a: Sequence[Reading],
+    b: Sequence[Reading],
+    *,
+    permutations: int = 999,
+    seed: int = 0,
+    groups: NDArray[Any] | None = None,
+    keys: NDArray[np.uint64] | None = None,
+    known: Mapping[Function, float] | None = None,
+) -> Found:
+    """Find what differs between two sets of rows, read in the same way.
+
+    `groups` are labels of rows that belong together (A's rows, then B's); `keys` tell rows apart
+    that the readings do not, such as texts. `known` has z of some functions over more rows than
+    those at hand.
+    """
+    n = len(a[0].values), len(b[0].values)
+    features = [[one for one in side if one.related] for side in (a, b)]
+    repeated = repeated_rows(features[0], features[1], keys, permutations, seed)
+    kept = repeated.kept_a, repeated.kept_b
+    if min(map(len, kept)) < FEWEST_ROWS:  # hardly anything but copies
+        kept = np.arange(n[0]), np.arange(n[1])
+    rng = np.random.default_rng(seed)
+    drawn = [
+        rows if len(rows) <= SAMPLE else np.sort(rng.choice(rows, SAMPLE, replace=False))
+        for rows in kept
+    ]
+    pooled = [
+        one._replace(values=np.concatenate([one.values[drawn[0]], other.values[drawn[1]]]))
+        for one, other in zip(a, b, strict=True)
+    ]
+    functions = RowFunctions.learn(names, pooled)
+    if groups is not None:
+        groups = np.unique(groups, return_inverse=True)[1]
+        groups = np.concatenate([groups[: n[0]][drawn[0]], groups[n[0] :][drawn[1]]])
+    sizes = len(drawn[0]), len(drawn[1])
+    values = taken(a, kept[0]), taken(b, kept[1])
+    over_all = _of_all_rows(functions, *values)
+    observed = None
+    if sizes != tuple(map(len, kept)) and groups is None:
+        observed = over_all
+    if known and not repeated.findings and groups is None:
+        observed = {**(observed or {}), **known}
+    clear = max(map(abs, (observed or over_all).values()), default=0.0) > CLEARLY
+    counts = [FIRST, permutations] if permutations > FIRST and not clear else [permutations]
+    for permutations in counts:
+        labellings = Labellings.draw(*sizes, permutations, seed, groups)
+        evidence = weigh(functions, labellings, observed)
+        if evidence.p > NOTHING:
+            break
+    blamed, order = blamed_columns(functions, evidence, sizes[0])
+    found = [described(one, functions, values, sizes) for one in blamed]
+    p = evidence.p
+    if any(where != IN_BOTH for where, _, _ in repeated.findings):  # else the sets are only alike
+        p = min(p, 3 / (permutations + 1))
+    return Found(
+        p, evidence.smallest, sizes, permutations,
+        (*repeated_findings(repeated, permutations, n), *found),
+        tuple(functions.names[k] for k in order), _column_p(functions, evidence), evidence,
+        functions, smallest_seen(functions, evidence, values, sizes),
+    )  # fmt: skip
+
+
+def _of_all_rows(
+    functions: RowFunctions, a: Sequence[Reading], b: Sequence[Reading]
+) -> dict[Function, float]:
+    """z of the columns' own functions over all rows."""
+    names, (n_a, sum_a, square_a) = functions.own_sums(a)
+    _, (n_b, sum_b, square_b) = functions.own_sums(b)
+    n = np.maximum(n_a + n_b, 1)
+    variance = np.maximum((square_a + square_b) / n - ((sum_a + sum_b) / n) ** 2, LEAST_VARIANCE)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = (sum_a / n_a - sum_b / n_b) * np.sqrt(n_a * n_b / n / variance)
+    z = np.nan_to_num(z, posinf=0.0, neginf=0.0)
+    for k, function in enumerate(names):
+        if function.kind in SHARES:
+            z[k] = share_z(sum_a[k], n_a[k], sum_b[k], n_b[k], float(z[k]))
+    return dict(zip(names, z.tolist(), strict=True))
+
+
+def _column_p(functions: RowFunctions, evidence: Evidence) -> dict[str, float]:
+    """The adjusted p-value of each column by itself; 1 where it says nothing."""
+    found = dict.fromkeys(functions.names, 1.0)
+    for k in np.flatnonzero(evidence.family == OWN):
+        found[functions.names[evidence.first[k]]] = float(evidence.adjusted[k])
+    return found
+
+
+def smallest_seen(
+    functions: RowFunctions,
+    evidence: Evidence,
+    values: tuple[list[Reading], list[Reading]],
+    sizes: tuple[int, int],
+) -> dict[str, Smallest]:
+    """What would have been seen with a power of 80 %, from the spread of each column."""
+    d = len(functions.names)
+    needed = np.full((3, d), math.nan)
+    np.fmin.at(needed, (evidence.family, evidence.first), evidence.needed)
+    paired = evidence.second >= 0
+    np.fmin.at(needed[PAIR], evidence.second[paired], evidence.needed[paired])
+    needed += special.ndtri(POWER)
+    found = dict.fromkeys(functions.names, Smallest(*[math.nan] * 4))
+    related = needed[PAIR] * math.sqrt(sum(sizes) / (sizes[0] * sizes[1]))
+    for x, y in zip(*values, strict=True):
+        name = functions.names[x.column]
+        both = np.concatenate([x.values, y.values])
+        gaps = np.isnan(both)
+        known = both[~gaps]
+        if not math.isnan(found[name].share) or not len(known):
+            continue
+        error = needed[OWN, x.column] * math.sqrt(len(both) / (len(x.values) * len(y.values)))
+        share = float(gaps.mean())
+        if x.levels is not None:
+            share = float(np.unique(known, return_counts=True)[1].max() / len(both))
+        share = min(1.0, error * max(math.sqrt(share * (1 - share)), LEAST_SHARE))
+        mean = math.nan if x.levels is not None else error * deviation(known)
+        step = math.nan if x.levels is not None else error
+        relation = min(float(related[x.column]), 2.0)
+        found[name] = Smallest(float(mean), float(step), float(share), relation)
+    return found
+
+
+def repeated_findings(
+    repeated: Repeated, permutations: int, rows: tuple[int, int]
+) -> tuple[Finding, ...]:
+    """Rows repeated beyond chance: within A, within B, and in both."""
+    return tuple(
+        Finding(
+            "repeated rows", detail=where, a=float(count), b=math.nan, z=z,
+            p=3 / (permutations + 1), rows=sum(rows),
+        )
+        for where, count, z in repeated.findings
+    )  # fmt: skip
