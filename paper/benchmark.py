@@ -186,7 +186,7 @@ MODELS: dict[str, Rule] = {
     ),
     "QDA": standardised(
         *(
-            QuadraticDiscriminantAnalysis(reg_param=r, priors=(0.5, 0.5))
+            QuadraticDiscriminantAnalysis(solver="eigen", shrinkage=r, priors=(0.5, 0.5))
             for r in (0.01, 0.1, 0.3, 0.6)
         )
     ),
