@@ -12,7 +12,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .PHONY: help install chromium lint types tests test coverage lower core wheel docs linkcheck renew \
-        bench reproduce demo format clean
+        bench reproduce benchmark paper demo format clean
 
 help:
 	@echo "make demo       compare two groups of patients (built-in data) and write a report"
@@ -27,6 +27,8 @@ help:
 	@echo "make wheel      build wheel and sdist, check them, install and run the wheel elsewhere"
 	@echo "make bench      run every script in benchmarks/, one after the other"
 	@echo "make reproduce  the paper's tables and figures again, in paper/out (COSPAN_DATA: MNIST)"
+	@echo "make benchmark  the angle beside six classifiers on real tables (hours); results are kept"
+	@echo "make paper      kept results into paper/angle.md: tables and figures"
 	@echo "make format     let ruff sort imports, fix and lay out the code"
 	@echo "make install    .venv with everything that work on cospan needs"
 	@echo "make clean      remove virtual environments, caches and built files"
@@ -136,6 +138,16 @@ bench: .venv/.has-bench
 reproduce: .venv/.has-bench
 	set -e; for script in reproduce embeddings sensitivity; do \
 	  echo "== paper/$$script.py"; $(BIN)/python paper/$$script.py; done
+
+# What is kept in paper/results is not run again. HALF=evaluation is for once, at the end.
+HALF ?= design
+
+benchmark: .venv/.has-bench
+	$(ONE_THREAD) $(BIN)/python paper/benchmark.py --half $(HALF)
+	$(ONE_THREAD) $(BIN)/python paper/audit.py
+
+paper: .venv/.has-bench
+	$(BIN)/python paper/write_up.py
 
 demo: .venv/.has-demo
 	$(BIN)/cospan demo

@@ -577,7 +577,7 @@ def test_compare_uses_the_curve(ring):
     assert "The difference is curved" in page
 
 
-def test_the_audit_stays_plain_unless_asked(ring):
+def test_the_audit_stays_plain_where_only_a_curve_separates(ring):
     """Blob rows on the ring are no flipped labels."""
     X, y = np.concatenate(ring), np.repeat([0, 1], 300)
     assert not audit_labels(X, y).flagged.any()

@@ -7,13 +7,16 @@ import joblib
 import numpy as np
 import pytest
 
+import benchmark
 import embeddings
 import reproduce
 import sensitivity
+import write_up
 from cospan.errors import SourceError
 from images import load_images
 from pages import table, write
 from reproduce import DEFAULTS, FRAME
+from tables import FEWEST, MOST, MOST_PAIRS, USED_BEFORE, pairs
 
 
 @pytest.fixture(autouse=True)
@@ -101,3 +104,56 @@ def test_a_table_is_markdown():
     assert table("T", ("a", "b"), [("1|2", "3")]).splitlines() == [
         "**T**", "", "| a    | b |", "| ---- | - |", "| 1\\|2 | 3 |",
     ]  # fmt: skip
+
+
+def test_the_benchmark_has_enough_tables_and_every_one_in_a_single_half():
+    every = list(pairs())
+    assert len(every) >= 80
+    assert len({pair.table for pair in every}) >= 40
+    assert len({pair.name for pair in every}) == len(every)
+    assert max(sum(pair.table == name for pair in every) for name in {p.table for p in every}) <= (
+        MOST_PAIRS
+    )
+    evaluated = {pair.table for pair in pairs("evaluation")}
+    assert evaluated
+    assert not evaluated & {pair.table for pair in pairs("design")}
+    assert not evaluated & USED_BEFORE
+
+
+def test_a_pair_has_two_classes_and_none_of_the_columns_left_out():
+    pair = next(pair for pair in pairs() if pair.unit is not None)
+    X, y = pair.rows(most=100)
+    assert [np.sum(y == k) for k in (0, 1)] == [100, 100]
+    assert not {pair.label, *pair.left_out} & set(X.columns)
+    assert FEWEST <= 100 <= MOST
+
+
+def test_the_benchmarks_measures_weigh_both_classes_alike():
+    y = np.array([0, 0, 0, 1])
+    p = np.array([0.2, 0.2, 0.8, 0.9])
+    found = benchmark.measured(y, p, [1.0], 0.0)
+    np.testing.assert_allclose(found["accuracy"], (2 / 3 + 1) / 2)
+    loss = -(np.log(0.8) * 2 + np.log(0.2)) / 3
+    np.testing.assert_allclose(found["loss"], (loss - np.log(0.9)) / 2)
+    assert benchmark.calibration_error(y, y.astype(float)) == 0
+
+
+def test_what_was_kept_becomes_a_part_of_the_page_and_is_not_run_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(benchmark, "RESULTS", tmp_path / "kept.csv")
+    monkeypatch.setattr(write_up, "FIGURES", tmp_path)
+    pair = next(pair for pair in pairs("design") if pair.table == "MASS/crabs")
+    monkeypatch.setattr(benchmark, "pairs", lambda half: [pair])
+    models = ["angle, curved", "angle, plain", "LDA", "boosting"]
+    monkeypatch.setattr(benchmark, "ITERATIONS", 5)
+    for row in benchmark.run("design", models):
+        benchmark.keep(row)
+    kept = benchmark.kept()
+    assert list(kept["model"]) == models
+    assert kept["auc"].min() > 0.6
+    assert not list(benchmark.run("design", models))
+    text = write_up.section(kept, "design")
+    assert "1 pairs of 1 tables" in text
+    assert pair.name in text
+    page = write_up.renewed("<!-- design -->old<!-- end -->", "design", text)
+    assert text in page
+    assert "old" not in page

@@ -21,8 +21,8 @@ from cospan.errors import InputError
 from cospan.model import Given, RowsAgain, SetCosts, Settings, calibrated_weights
 from cospan.summary import Summary
 
-# A label is flagged when it is more likely flipped than not.
-LEVEL = 0.5
+# Of the labels that are flagged so many should be flipped.
+PRECISION = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +40,9 @@ class LabelAudit:
     suggested : ndarray, (n,)
         The most probable class.
     flagged : ndarray of bool, (n,)
-        Labels worth a look: `mislabelled` is above the level, and another class is more
-        probable. Never between two classes that left-out rows do not separate: see
-        `inseparable`.
+        Labels worth a look: another class is more probable, and of all that are flagged the
+        stated share is expected to be flipped. Never between two classes that left-out rows do
+        not separate: see `inseparable`.
     labels : ndarray, (n,)
         The labels as given.
     weights : ndarray, (n, K)
@@ -76,7 +76,7 @@ class LabelAudit:
         classes: Any,
         *,
         labels: Any = None,
-        level: float = LEVEL,
+        precision: float = PRECISION,
         reference: tuple[Any, Any] | None = None,
         shares: Any = None,
     ) -> LabelAudit:
@@ -91,8 +91,8 @@ class LabelAudit:
         classes : array-like, (K,)
         labels : array-like, (n,), optional
             The labels as given; by default ``classes[own]``.
-        level : float in [0, 1]
-            A label is flagged when the probability that it is flipped is above this.
+        precision : float in [0, 1]
+            The share of flagged labels that is expected to be flipped.
         reference : (weights, own), optional
             Rows that say how far the classes overlap and whether they are separated, where those
             audited are new ones; by default the audited rows, each left out of its own class.
@@ -102,8 +102,8 @@ class LabelAudit:
         weights = np.asarray(weights, dtype=np.float64)
         own = np.asarray(own, dtype=np.intp)
         classes = np.asarray(classes)
-        if not (isinstance(level, (int, float, np.number)) and 0 <= level <= 1):
-            raise InputError(f"level is {level!r}; it must be a number from 0 to 1.")
+        if not (isinstance(precision, (int, float, np.number)) and 0 <= precision <= 1):
+            raise InputError(f"precision is {precision!r}; it must be a number from 0 to 1.")
         known_weights, known_own = (weights, own) if reference is None else reference
         known_weights, known_own = np.asarray(known_weights), np.asarray(known_own)
         pairs = itertools.combinations(range(len(classes)), 2)
@@ -119,7 +119,7 @@ class LabelAudit:
         mine = probable[np.arange(len(own)), own]
         doubted = probable.max(axis=1, initial=0.0) > mine
         best = np.where(doubted, probable.argmax(axis=1), own)
-        flagged = (mislabelled > level) & doubted & (group[best] != group[own])
+        flagged = _as_many_as(mislabelled, doubted & (group[best] != group[own]), precision)
         names = classes.tolist()
         return cls(
             suspicion=1 - mine,
@@ -170,6 +170,22 @@ def shares_of(own: NDArray[np.intp], K: int) -> Floats:
     return np.asarray((np.bincount(own, minlength=K) + 1) / (len(own) + K))
 
 
+def _as_many_as(
+    mislabelled: Floats, candidates: NDArray[np.bool_], precision: float
+) -> NDArray[np.bool_]:
+    """The most candidates, the likeliest first, whose mean probability is at least this.
+
+    >>> _as_many_as(np.array([0.1, 0.9, 0.4, 0.8]), np.array([True, True, True, False]), 0.6)
+    array([False,  True,  True, False])
+    """
+    order = np.flatnonzero(candidates & (mislabelled > 0))
+    order = order[np.argsort(-mislabelled[order], kind="stable")]
+    enough = np.cumsum(mislabelled[order]) >= precision * np.arange(1, len(order) + 1)
+    found = np.zeros(len(mislabelled), dtype=bool)
+    found[order[: int(enough.sum())]] = True  # a falling mean: enough are the first ones
+    return found
+
+
 def _given_shares(weights: Floats, shares: Any) -> Floats:
     joint = weights * np.asarray(shares, dtype=np.float64)
     return np.asarray(joint / joint.sum(axis=1, keepdims=True))
@@ -189,7 +205,9 @@ def _summed(weights: Floats, group: NDArray[np.intp]) -> Floats:
     return np.stack([weights[:, group == k].sum(axis=1) for k in range(group.max() + 1)], axis=1)
 
 
-def audit_labels(X: Any, y: Any, *, level: float = LEVEL, **settings: Unpack[Given]) -> LabelAudit:
+def audit_labels(
+    X: Any, y: Any, *, precision: float = PRECISION, **given: Unpack[Given]
+) -> LabelAudit:
     """Find labels that look wrong: rows that another class explains better than their own.
 
     Every row is judged as if its class had been fitted without it (exactly, no refits), so a
@@ -204,13 +222,12 @@ def audit_labels(X: Any, y: Any, *, level: float = LEVEL, **settings: Unpack[Giv
         Columns of text, dates and gaps of a dataframe are encoded as in :func:`cospan.compare`.
     y : array-like, (n,)
         Labels: numbers or text, of two or more classes with two or more rows each.
-    level : float in [0, 1]
-        A label is flagged when the probability that it is flipped is above this. Higher flags
-        fewer, and surer, rows.
-    **settings
-        As for :meth:`cospan.JointFrame.fit`; without a curve unless one is asked for. A class that
-        lies inside another, as a ring in a blob, never has all of its neighbourhood to itself, and
-        to the audit the other's rows there look like flipped labels.
+    precision : float in [0, 1]
+        The share of the flagged labels that is expected to be flipped: it decides how many are
+        flagged. With 0.5 every second flag is one to correct, and more of the flips are found.
+    **given
+        As for :meth:`cospan.JointFrame.fit`; with a curve where left-out rows ask for one and the
+        classes are apart without it, too.
 
     Examples
     --------
@@ -231,8 +248,8 @@ def audit_labels(X: Any, y: Any, *, level: float = LEVEL, **settings: Unpack[Giv
     rows, names, notes = _rows(X)
     warn(notes)
     labels, classes, own = _labels(y, rows.shape[0])
-    settings["calibrate"] = True  # to flag labels, costs must be probabilities
-    settings.setdefault("curve", None)
+    # To flag labels, costs must be probabilities.
+    settings: Given = {"curve": "auto", **given, "calibrate": True}
     alpha = as_shrinkage(Settings.of(**settings).shrinkage)
     costs = SetCosts.from_summaries(
         _summaries(rows, own, len(classes), alpha, names),
@@ -242,10 +259,25 @@ def audit_labels(X: Any, y: Any, *, level: float = LEVEL, **settings: Unpack[Giv
         ),
         **settings,
     )
-    squared = costs.left_out_costs(rows, own)
-    weights = arrays.to_numpy(calibrated_weights(squared, costs.geometry.calibration))
+    weights = _left_out(costs, rows, own)
+    if costs.curve is not None and "curve" not in given:
+        # A class inside another, as a ring in a blob, never has all of its neighbourhood to
+        # itself, and the other's rows there look like flips: a curve counts where the classes are
+        # apart without it.
+        plain = _left_out(costs.plain, rows, own)
+        pairs = itertools.combinations(range(len(classes)), 2)
+        if not all(separates(plain, own, *pair) for pair in pairs):
+            weights = plain
     shares = shares_of(own, len(classes))
-    return LabelAudit.from_weights(weights, own, classes, labels=labels, level=level, shares=shares)
+    return LabelAudit.from_weights(
+        weights, own, classes, labels=labels, precision=precision, shares=shares
+    )
+
+
+def _left_out(costs: SetCosts, rows: Any, own: NDArray[np.intp]) -> Floats:
+    """(n, K): the probabilities of the classes, every row left out of its own."""
+    squared = costs.left_out_costs(rows, own)
+    return arrays.to_numpy(calibrated_weights(squared, costs.geometry.calibration))
 
 
 def _rows(X: Any) -> tuple[Any, tuple[str, ...] | None, list[Note]]:
