@@ -45,7 +45,8 @@ def headline(found: Comparison) -> str:
     if math.isnan(verdict.pvalue):
         return f"There are too few rows to test whether {a} and {b} differ."
     if not verdict.differs:
-        return f"{a} and {b} show no difference."
+        where = " in the columns they share" if found.schema_changes else ""
+        return f"{a} and {b} show no difference{where}."
     if verdict.size not in _AMOUNTS:
         return f"{a} and {b} differ, by little."
     return f"{a} and {b} differ by {_AMOUNTS[verdict.size]} amount."

@@ -189,7 +189,8 @@ class Bins:
     def __init__(self, values: Floats) -> None:
         low, first, middle, third, high = np.quantile(values, (ENDS[0], 0.25, 0.5, 0.75, ENDS[1]))
         self.low, self.high = float(low), float(high)
-        whole = bool(np.all(values == np.round(values)))
+        # Beyond 2**52 doubles are whole numbers, whatever was meant, and halves between them are none.
+        whole = bool(np.all(values == np.round(values)) and max(abs(low), abs(high)) < 2**52)
         half = max(third - first, 1e-300)
         if whole and high - low < MOST_WHOLE:
             self.edges = np.arange(low - 0.5, high + 1)
@@ -201,7 +202,8 @@ class Bins:
             step = math.ceil((high - low + 1) / BINS)
             self.edges = np.arange(low - 0.5, high + step, step)
         else:
-            self.edges = np.linspace(low, high if high > low else low + 1, BINS + 1)
+            above = high if high > low else low + max(1.0, abs(low) / 1e6)
+            self.edges = np.linspace(low, above, BINS + 1)
 
     def shares(self, values: Floats) -> Floats:
         counts, _ = np.histogram(np.clip(values, self.edges[0], self.edges[-1]), bins=self.edges)

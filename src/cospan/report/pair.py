@@ -95,7 +95,13 @@ def pair_card(found: Comparison, sides: dict[str, Side]) -> Card:
     caption = "Grey: changes too small to be seen with these rows."
     chart = charts.seen_from(band[:14], "what could not have been seen")
     side = (Figure("Every column is inside what chance allows.", caption, chart),) if band else ()
-    return Card(top, big_of(found), score_charts(found), (), side, facts_of(found))
+    points = schema_points(found)
+    return Card(top, big_of(found), score_charts(found), points, side, facts_of(found))
+
+
+def schema_points(found: Comparison) -> tuple[Point, ...]:
+    """Columns that are not the same in all sets."""
+    return tuple(Point(str(change), "", None) for change in found.schema_changes)
 
 
 def _once(points: Iterable[Point]) -> tuple[Point, ...]:

@@ -37,6 +37,7 @@ from .pair import (
     keys_of,
     p_sign,
     pair_document,
+    schema_points,
     score_charts,
     values_of,
 )
@@ -77,7 +78,8 @@ def nameless_document(found: Comparison, command: str | None, files: Sequence[st
     top = Headline(headline(found), sets_lead(found), keys_of(found))
     table = examples_table(found)
     side: tuple[Block, ...] = (table,) if found.verdict.differs else ()
-    card = Card(top, big_of(found), score_charts(found), (), side, facts_of(found))
+    points = schema_points(found)
+    card = Card(top, big_of(found), score_charts(found), points, side, facts_of(found))
     columns = columns_section(found, sides_of(found))
     folded = Fold("Single columns", f"{plural(len(found.features), 'column')} without names",
                   columns.blocks)  # fmt: skip
@@ -178,7 +180,8 @@ def many_card(found: Comparison) -> Card:
     title = "How often one row of each is told apart,"
     second = Figure(title, text, set_charts.matrix(found.names, sizes, link))
     top = Headline(headline(found), sets_lead(found), keys_of(found))
-    return Card(top, side=(first, second), facts=many_facts(found))
+    points = schema_points(found)
+    return Card(top, points=points, side=(first, second), facts=many_facts(found))
 
 
 def _ends(found: Comparison) -> str:
