@@ -81,7 +81,7 @@ class ScoredGroup:
     >>> from sklearn.datasets import load_wine
     >>> from cospan import compare
     >>> X, y = load_wine(return_X_y=True)
-    >>> group = compare(X[y == 0], X[y == 1]).group_b
+    >>> group = compare(X[y == 0], X[y == 1]).groups[1].angles
     >>> group.n, bool((group.alignment.degrees > 45).mean() > 0.9)
     (71, True)
     """
