@@ -97,12 +97,12 @@ def compare(
     >>> X, y = load_digits(return_X_y=True)
     >>> found = compare(X[y == 4], X[y == 9], name_a="four", name_b="nine")
     >>> found
-    <Comparison of 'four' (181 rows), 'nine' (180 rows): size 0.999>
+    <Comparison of 'four' (181 rows), 'nine' (180 rows): size 1.000>
     >>> found.p
     0.001
     >>> three = compare({f"digit {k}": X[y == k] for k in (3, 5, 8)}, n_permutations=99)
     >>> three.weights.shape, three.farthest, three.pair("digit 3", "digit 8").p
-    ((540, 3), ('digit 3', 'digit 5'), 0.001)
+    ((539, 3), ('digit 3', 'digit 5'), 0.001)
     """
     if isinstance(A, Mapping) and B is not None and any(np.ndim(one) > 1 for one in A.values()):
         raise InputError("A is a mapping of sets, and there is B, too; rows to score are Z=.")
