@@ -77,7 +77,7 @@ def test_own_rows_are_scored_by_the_frame_of_the_other_folds():
     for fold in range(5):
         a, b = (dealt_by_number(np.arange(len(X)), 5) for X in (A, B))
         frame = JointFrame.fit(A[a != fold], B[b != fold], **SETTLED)
-        for group, X, dealt in ((found.group_a, A, a), (found.group_b, B, b)):
+        for group, X, dealt in ((found.groups[0].angles, A, a), (found.groups[1].angles, B, b)):
             mine, scored = dealt == fold, frame.align(X[dealt == fold])
             assert_array_equal(group.scored.dealt, dealt)
             assert_allclose(group.alignment.cost_a[mine], scored.cost_a, rtol=1e-10)
@@ -88,11 +88,11 @@ def test_a_row_says_nothing_about_itself_nor_about_its_fold():
     """A row that becomes another changes no cost of the rows in its fold."""
     A, B = pair()
     before = compare(A, B, **SETTLED, **QUICK)
-    dealt = before.group_a.scored.dealt
+    dealt = before.groups[0].angles.scored.dealt
     A[3] = 9.0
     after = compare(A, B, **SETTLED, **QUICK)
     same = (dealt == dealt[3]) & (np.arange(len(A)) != 3)
-    one, other = before.group_a.alignment, after.group_a.alignment
+    one, other = before.groups[0].angles.alignment, after.groups[0].angles.alignment
     assert_allclose(other.cost_a[same], one.cost_a[same], rtol=1e-12)
     assert np.abs(other.cost_a[dealt != dealt[3]] / one.cost_a[dealt != dealt[3]] - 1).max() > 1e-3
 
@@ -101,8 +101,8 @@ def test_swapping_the_sets_turns_every_angle():
     A, B = pair()
     found, turned = compare(A, B, **QUICK), compare(B, A, **QUICK)
     assert float(turned.size) == pytest.approx(float(found.size), abs=1e-12)
-    theta = found.group_a.alignment.theta
-    assert_allclose(turned.group_b.alignment.theta, np.pi / 2 - theta, atol=1e-9)
+    theta = found.groups[0].angles.alignment.theta
+    assert_allclose(turned.groups[1].angles.alignment.theta, np.pi / 2 - theta, atol=1e-9)
 
 
 def test_chunks_and_a_second_pass_give_the_same_scores(monkeypatch):
@@ -114,10 +114,10 @@ def test_chunks_and_a_second_pass_give_the_same_scores(monkeypatch):
     monkeypatch.setattr(reading, "SAMPLE_ROWS", 200)
     streamed = compare(A, B, score_all=True, **SETTLED, **QUICK)
     for mine, group in zip(chunked.groups, found.groups, strict=True):
-        assert_allclose(mine.alignment.theta, group.alignment.theta, atol=1e-10)
-        assert_allclose(mine.scored.typicality, group.scored.typicality, atol=1e-10)
+        assert_allclose(mine.angles.alignment.theta, group.angles.alignment.theta, atol=1e-10)
+        assert_allclose(mine.angles.scored.typicality, group.angles.scored.typicality, atol=1e-10)
     for mine, group in zip(streamed.groups, found.groups, strict=True):
-        assert_allclose(mine.alignment.cost_a, group.alignment.cost_a, rtol=1e-9)
+        assert_allclose(mine.angles.alignment.cost_a, group.angles.alignment.cost_a, rtol=1e-9)
     assert float(streamed.size) == pytest.approx(float(found.size), abs=1e-9)
 
 
@@ -127,8 +127,8 @@ def test_workers_deal_as_here():
     found = compare(A, B, **SETTLED, **QUICK)
     lazy = compare(*(da.from_array(X, chunks=(37, 4)) for X in (A, B)), **SETTLED, **QUICK)
     for mine, group in zip(lazy.groups, found.groups, strict=True):
-        assert_array_equal(mine.scored.dealt, group.scored.dealt)
-        assert_allclose(mine.alignment.theta, group.alignment.theta, atol=1e-9)
+        assert_array_equal(mine.angles.scored.dealt, group.angles.scored.dealt)
+        assert_allclose(mine.angles.alignment.theta, group.angles.alignment.theta, atol=1e-9)
     assert float(lazy.size) == pytest.approx(float(found.size), abs=1e-9)
 
 
@@ -151,7 +151,7 @@ def test_equal_data_have_no_size_and_no_gain():
     found = compare(A, A, **QUICK)
     assert found.size == 0.5
     assert found.frame.gain == 0
-    assert_allclose(found.group_a.alignment.degrees, 45)
+    assert_allclose(found.groups[0].angles.alignment.degrees, 45)
 
 
 def test_levels_of_one_distribution_are_not_told_apart():
@@ -177,7 +177,7 @@ def test_levels_that_differ_are():
 def test_repeated_rows_share_a_fold_and_count_once():
     A, B = pair(shift=0.3)
     found = compare(np.repeat(A, 3, axis=0), np.repeat(B, 3, axis=0), **QUICK)
-    dealt = found.group_a.scored.dealt.reshape(-1, 3)
+    dealt = found.groups[0].angles.scored.dealt.reshape(-1, 3)
     assert_array_equal(dealt[:, 0], dealt[:, 2])
     once = compare(A, B, **QUICK).size
     assert found.size.high - found.size.low > 0.8 * (once.high - once.low)
@@ -199,14 +199,14 @@ def test_groups_stay_together_and_their_sets_are_not_told_apart():
     assert found.feature_names == ("a", "b", "c")
     assert found.size.low < 0.5 < found.size.high
     assert found.p > 0.05
-    dealt = pd.Series(found.group_a.scored.dealt).groupby(A.who).nunique()
+    dealt = pd.Series(found.groups[0].angles.scored.dealt).groupby(A.who).nunique()
     assert dealt.max() == 1
     rows = [X.drop(columns="who") for X in (A, B)]
     assert compare(*rows, **QUICK).size.low > 0.6  # rows of one patient know each other
     arrays = compare(*rows, groups=[A.who.to_numpy(), B.who.to_numpy()], **QUICK)
     assert float(arrays.size) == float(found.size)
     many = compare({"A": A, "B": B, "C": patients(3)}, groups="who")
-    assert many.separation("A", "B").auc.low < 0.5
+    assert many.pair("A", "B").size.low < 0.5
     both = pd.concat([A.assign(y="A"), B.assign(y="B")])
     assert float(compare(both, label="y", groups="who", **QUICK).size) == float(found.size)
 
@@ -244,6 +244,6 @@ def test_far_out_rows_are_found_whatever_the_tails(kind):
     A, B, new = draw(200), draw(200), draw(200)
     unit = np.subtract(*np.quantile(A, (0.75, 0.25), axis=0)) / 1.35
     found = compare(A, B, np.concatenate([new, new + 8 * unit]), **QUICK)
-    usual = found.group_z.scored.typicality[:, 0]
+    usual = found.further.angles.scored.typicality[:, 0]
     assert np.mean(usual[:200] <= 0.1) <= 0.16
     assert np.mean(usual[200:] <= 0.01) >= 0.85

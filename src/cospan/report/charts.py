@@ -189,7 +189,7 @@ class Bins:
     def __init__(self, values: Floats) -> None:
         low, first, middle, third, high = np.quantile(values, (ENDS[0], 0.25, 0.5, 0.75, ENDS[1]))
         self.low, self.high = float(low), float(high)
-        # Beyond 2**52 doubles are whole numbers, whatever was meant, and halves between them are none.
+        # Beyond 2**52 every double is a whole number, and there are no halves between them.
         whole = bool(np.all(values == np.round(values)) and max(abs(low), abs(high)) < 2**52)
         half = max(third - first, 1e-300)
         if whole and high - low < MOST_WHOLE:
