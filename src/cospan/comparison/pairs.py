@@ -19,7 +19,7 @@ from cospan.base.notes import Note
 from cospan.base.types import Floats
 from cospan.comparison.fitting import Fitted
 from cospan.comparison.opening import Opened
-from cospan.comparison.reading import Progress, ReadSet, Sets
+from cospan.comparison.reading import Progress, ReadSet, Sets, sample_size
 from cospan.comparison.scorer import Scored, pair_angle
 from cospan.comparison.scoring import Group
 from cospan.comparison.settings import Settings
@@ -37,7 +37,7 @@ from cospan.evidence import (
     separation,
     size_of,
 )
-from cospan.model import JointFrame, log_odds_of
+from cospan.model import JointFrame, angles_of, fit_calibration, log_odds_of
 
 RAW_BINS = 30  # of histograms of angles that are no probabilities
 APART = 3.0  # standard deviations between the means of a date, from which it separates the sets
@@ -66,15 +66,32 @@ class Pairs(NamedTuple):
 def separate_pairs(groups: Sequence[Group], fitted: Fitted, copies: bool) -> Pairs:
     """How far apart each pair's own rows are; without `copies` each row counts once."""
     calibrated = bool(fitted.model.geometry.calibration.offsets)
+    n_fitted = sample_size(fitted.model.n_features)
     found = {}
     for i, j in itertools.combinations(fitted.order, 2):
         one, other = groups[i].kept, groups[j].kept
-        theta = [pair_angle(kept.weights, i, j) for kept in (one, other)]
-        if one.alignment is not None and other.alignment is not None:
+        if calibrated and max(len(one.ids), len(other.ids)) > n_fitted:
+            theta = _pair_angles(one.weights[:, [i, j]], other.weights[:, [i, j]])
+        elif one.alignment is not None and other.alignment is not None:
             theta = [one.theta, other.theta]
+        else:
+            theta = [pair_angle(kept.weights, i, j) for kept in (one, other)]
         apart = separation(*theta, bins=None if calibrated else RAW_BINS)
         found[i, j] = replace(apart, auc=size_between(one, other, i, j, copies=copies))
     return Pairs(len(groups), found)
+
+
+def _pair_angles(one: Floats, other: Floats) -> list[Floats]:
+    """Angles of rows between two sets, from the probabilities of both, (n, 2).
+
+    Of large sets more rows are scored than the gain was fitted to: these say what it is worth.
+    """
+    log_odds = -log_odds_of(np.concatenate([one, other]))
+    own = np.repeat([0, 1], [len(one), len(other)])
+    found = fit_calibration(log_odds, own, np.ones(len(own)))
+    squared = np.exp(-log_odds)
+    theta = np.asarray(angles_of(squared[:, 0], squared[:, 1], found))
+    return [theta[own == 0], theta[own == 1]]
 
 
 def size_between(one: Scored, other: Scored, i: int, j: int, *, copies: bool = True) -> Size:
