@@ -74,11 +74,12 @@ def blamed_columns(
             if long and abs(evidence.z[long[0]]) >= PLAINLY * abs(evidence.z[best]):
                 best = long[0]
                 function = evidence.functions[best]
-        if by_itself and function.kind in VAGUE:
-            best = _clearer(evidence, ends, column, best)
-            function = evidence.functions[best]
         inside = function.family == OWN or function.kind.endswith("inside")
         where = _only_where(rows, n_a, column) if inside else None
+        if by_itself and function.kind in VAGUE:
+            clearer = _clearer(evidence, ends, column, best)
+            if where is None or evidence.functions[clearer].family == OWN:
+                best, function = clearer, evidence.functions[clearer]
         z = float(evidence.z[best])
         blamed.append(Blamed(column, p, function, z, where, copies.get(column)))
     return _with_swaps(rows, n_a, blamed), order
