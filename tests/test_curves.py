@@ -278,11 +278,26 @@ def test_many_rows_are_read_again(n):
 
 @pytest.mark.parametrize(
     ("n", "sample_size", "at_hand", "readings"),
-    [(600, 600, True, 0), (600, 200, True, 1), (600, 200, False, 0), (2000, 200, True, 0)],
-    ids=["all are sampled", "a few times as many", "not in memory", "many times as many"],
+    [
+        (600, 600, True, 1),
+        (600, 600, False, 0),
+        (600, 200, True, 1),
+        (600, 200, False, 0),
+        (2000, 200, True, 0),
+    ],
+    ids=[
+        "all are sampled",
+        "all are sampled, the rest not in memory",
+        "a few times as many",
+        "not in memory",
+        "many times as many",
+    ],
 )
 def test_rows_are_read_again_for_a_trial_where_it_is_cheap(n, sample_size, at_hand, readings):
-    """A plain model of all rows is to be compared with a curved one of all rows, if it can be."""
+    """A plain model of all rows is to be compared with a curved one of all rows, if it can be.
+
+    What is read may be asked for once more, by models of folds: rows in memory are read once.
+    """
     A, B = np.random.default_rng(n).normal(size=(2, n, 3))
     calls = []
 
@@ -597,11 +612,11 @@ def test_many_sets_choose_a_curve_and_say_so():
     sets = {f"ring {k}": X[y == k] for k in range(3)}
     found = cospan.compare(sets, n_permutations=19, curve="auto")
     plain = cospan.compare(sets, n_permutations=19, curve=None)
-    assert found.costs.curve is not None
-    assert plain.costs.curve is None
+    assert found.fitted.curve is not None
+    assert plain.fitted.curve is None
     assert any("curved" in note.text for note in found.warnings)
     Z, label = three_rings(150, 1)
-    hits = [(one.costs.weights(Z).argmax(axis=1) == label).mean() for one in (found, plain)]
+    hits = [(one.fitted.weights(Z).argmax(axis=1) == label).mean() for one in (found, plain)]
     assert hits[0] > hits[1]
 
 

@@ -349,7 +349,7 @@ def test_the_command_line_takes_names_between_commas_and_repeated(tmp_path):
     arguments += ["--categorical", "zone,wing", "--drop", "x", "--drop", "y"]
     done = CliRunner().invoke(cli.app, arguments)
     assert done.exit_code == 0, done.output
-    names = json.loads(done.stdout)["features"]["names"]
+    names = json.loads(done.stdout)["features"]
     assert sorted(names) == [*(f"wing = {i}" for i in range(3)), "z", *(
         f"zone = {i}" for i in range(1, 4))]  # fmt: skip
 
@@ -364,7 +364,9 @@ def test_many_sets_and_classes_share_a_plan():
     whole = pd.concat([frame.assign(which=name) for name, frame in frames.items()])
     with pytest.warns(CospanWarning, match="customer_id"):
         classes = compare(whole.reset_index(drop=True), label="which")
-    np.testing.assert_allclose(found.fisher_rao, classes.fisher_rao, atol=1e-6)
+    for measure in ("fisher_rao", "auc"):
+        apart = [one.pairs.matrix(measure) for one in (found, classes)]
+        np.testing.assert_allclose(*apart, atol=1e-6)
 
 
 def test_memory_does_not_grow_with_the_rows(tmp_path, monkeypatch):

@@ -523,7 +523,9 @@ def test_too_few_rows_have_no_p_value_and_say_so():
     said = [str(note) for note in found.warnings]
     assert "There is no p-value: a test needs at least 4 rows in each set." in said
     assert found.verdict.sentences[0] == "There are too few rows to test whether A and B differ."
-    assert json.loads(found.to_json())["changes"]["verdict"]["pvalue"] is None
+    told = json.loads(found.to_json())
+    (pair,) = told["pairs"]
+    assert told["p"] is pair["p"] is pair["changes"]["verdict"]["pvalue"] is None
 
 
 def test_so_few_relabellings_are_refused():
@@ -536,9 +538,11 @@ def test_many_sets_have_findings_for_every_pair():
     tables = {name: mixed(200, seed) for seed, name in enumerate("abc")}
     tables["c"]["hours"] += 6
     found = compare(tables)
-    assert not found.changes("a", "b").verdict.differs
-    assert found.changes("a", "c").verdict.features == ("hours",)
-    assert found.distance("a", "c") > found.distance("a", "b")
+    assert not found.pair("a", "b").verdict.differs
+    assert found.pair("a", "c").verdict.features == ("hours",)
+    for measure in ("fisher_rao", "auc"):
+        apart = found.pairs.matrix(measure)
+        assert apart[0, 2] > apart[0, 1]
 
 
 # ---- as data, and in words ----------------------------------------------------------------------
@@ -621,6 +625,10 @@ SENTENCES = {
     "age rose from 40 to 45, but only where town = Oslo.": Finding(
         "mean", "age", a=40.0, b=45.0, where=("town", "Oslo")
     ),
+    "There is no data in July, where data was due.": Finding("no data"),
+    "60 rows of July are far outside all other times.": Finding("far", rows=60),
+    "1 row of July is far outside all other times.": Finding("far", rows=1),
+    "July has the same rows as May.": Finding("repeated window", detail="May"),
 }
 
 

@@ -46,10 +46,13 @@ def test_chunks_give_the_same_rows_as_the_whole(sets):
 def test_of_more_sets_too():
     rng = np.random.default_rng(0)
     sets = {name: rng.normal(k, 1, (3_000, 2)) for k, name in enumerate("xyz")}
-    found = compare(sets, rng.normal(1, 1, (500, 2)))
-    values = np.concatenate([*sets.values(), np.zeros((500, 2))])
-    own = found.notable.row_index < 9_000
-    np.testing.assert_array_equal(found.notable.rows[own], values[found.notable.row_index[own]])
+    Z = rng.normal(1, 1, (500, 2))
+    found = compare(sets, Z=Z, n_permutations=19)
+    for group, rows in zip(found.every_group, (*sets.values(), Z), strict=True):
+        np.testing.assert_array_equal(group.notable.rows, rows[group.notable.row_index])
+    known = {i + 3_000 * k for k, one in enumerate(found.groups) for i in one.notable.row_index}
     flagged = np.flatnonzero(found.audit.flagged)
     worst = flagged[np.argsort(-np.asarray(found.audit.suspicion)[flagged], kind="stable")[:20]]
-    assert set(worst) <= set(found.notable.row_index)
+    assert len(worst) == 20
+    assert set(worst) <= known
+    assert all(row.values is not None for row in found.rows[:20])

@@ -277,7 +277,8 @@ def _of_window(one: Finding, sets: Pair, kind: str) -> str:
     if one.kind == "no data":
         return f"there is no data in {sets[1]}, where data was due"
     if one.kind == "far":
-        return f"{plural(one.rows, 'row')} of {sets[1]} are far outside all other times"
+        are = "is" if one.rows == 1 else "are"
+        return f"{plural(one.rows, 'row')} of {sets[1]} {are} far outside all other times"
     return f"{sets[1]} has the same rows as {one.detail}"
 
 
