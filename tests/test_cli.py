@@ -144,7 +144,7 @@ def test_compare_prints_the_verdict_in_fifteen_lines(files, tmp_path):
         assert 2 <= len(result.stdout.splitlines()) + len(result.stderr.splitlines()) <= 15
         assert max(map(len, result.stdout.splitlines())) <= 80
         assert result.stderr == f"wrote {tmp_path / 'r.html'}\n"
-    assert "red.csv and green.csv differ" in run("compare", *files[:2]).stdout
+    assert "red and green differ" in run("compare", *files[:2]).stdout
     full = run("compare", *files[:2], "--full").stdout
     assert len(full.splitlines()) > 15
 
@@ -214,7 +214,7 @@ def test_three_sets_are_scored_again_by_their_saved_model(files, tmp_path):
         before = list(csv.DictReader(stream))[-120:]
     again = list(csv.DictReader(io.StringIO(run("score", tmp_path / "m", files[0]).stdout)))
     for old, new in zip(before, again, strict=True):
-        for name in (f"weight {one}.csv" for one in NAMES):
+        for name in (f"weight {one}" for one in NAMES):
             assert float(new[name]) == pytest.approx(float(old[name]), abs=1e-12)
 
 
