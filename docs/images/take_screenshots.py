@@ -15,7 +15,6 @@ from cospan import compare
 from cospan.cli.demo import patients
 
 HERE = Path(__file__).parent
-FIRST_ROW = "document.querySelector('#rows .panel:not([hidden]) tbody tr').click()"
 
 
 def table(folder):
@@ -47,8 +46,8 @@ def browser(folder):
     return webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
 
 
-def shoot(driver, page, name, *, width=1160, first=None, last=None, before=None):
-    """One picture: the page from one element (a CSS selector) to the end of another."""
+def shoot(driver, page, name, *, width=1160, last):
+    """One picture: the page from its top to the end of an element (a CSS selector)."""
     command = driver.execute_cdp_cmd
     features = [{"name": "prefers-color-scheme", "value": "light"}]
     command("Emulation.setEmulatedMedia", {"features": features})
@@ -56,13 +55,9 @@ def shoot(driver, page, name, *, width=1160, first=None, last=None, before=None)
     command("Emulation.setDeviceMetricsOverride", metrics)
     driver.get(page.as_uri())
     time.sleep(1)
-    if before:
-        driver.execute_script(before)
-        time.sleep(0.5)
     edge = "const e = document.querySelector(arguments[0]).getBoundingClientRect(); return e."
-    top = driver.execute_script(f"{edge}top + scrollY", first) if first else 0
     bottom = driver.execute_script(f"{edge}bottom + scrollY", last)
-    clip = {"x": 0, "y": top, "width": width, "height": bottom - top, "scale": 1}
+    clip = {"x": 0, "y": 0, "width": width, "height": bottom, "scale": 1}
     shot = command("Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip})
     image = Image.open(io.BytesIO(base64.b64decode(shot["data"]))).convert("RGB")
     image = image.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
@@ -76,12 +71,9 @@ def main():
         folder = Path(name)
         driver = browser(folder)
         try:
-            page = table(folder)
-            shoot(driver, page, "report-table", last="#features tbody tr:nth-child(4)")
-            shoot(driver, page, "report-table-rows", first="#rows", last="#rows", before=FIRST_ROW)
-            page = digits(folder)
-            shoot(driver, page, "report-digits", first="#where", last="#brush-controls")
-            shoot(driver, many(folder), "report-many", last="#changed")
+            shoot(driver, table(folder), "report-table", last="#columns tbody tr:nth-child(4)")
+            shoot(driver, digits(folder), "report-digits", last="#strip")
+            shoot(driver, many(folder), "report-many", last="#pairs")
         finally:
             driver.quit()
 
