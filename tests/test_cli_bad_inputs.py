@@ -100,7 +100,11 @@ CASES = [
     ("compare nan.csv good.csv --missing error", 1, "'y'.*missing.*drop"),
     ("compare gaps.csv good.csv --missing drop", 1, "no rows|every row|all"),
     ("compare good.csv b.csv --score inf.csv --missing error --scores s.csv", 1, "[Ii]nf"),
-    ("compare huge.csv good.csv", 0, "x is infinite, beyond 1e100 or too small to be exact in 30 rows of huge"),
+    (
+        "compare huge.csv good.csv",
+        0,
+        "x is infinite, beyond 1e100 or too small to be exact in 30 rows of huge",
+    ),
     # classes
     ("compare pets.csv --label kind --a cat --b horse", 1, "'horse'"),
     ("compare pets.csv --label species --a cat --b dog", 1, "'species'"),
