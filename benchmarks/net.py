@@ -38,7 +38,7 @@ import cospan
 
 # ---- what is asked of cospan: names that change are adapted here ---------------------------------
 
-DRIFT, SIZE, MISSING, ALARM = "column-p<0.0001", "auc>0.7", "missing>0.05", "alarm"  # --fail-on
+DRIFT, SIZE, MISSING, ALARM = "drift", "size>0.7", "missing>0.05", "drift"  # --fail-on
 FRAME = "rank blocks c s angles shifts shrinkage pooling dof units gain zero constant_features"
 ALIGNMENT = "theta log_ratio probability cost_a cost_b outside typicality_a typicality_b"
 AUDIT = "suspicion mislabelled suggested flagged weights classes noise_rate inseparable"
@@ -46,9 +46,8 @@ AUDIT = "suspicion mislabelled suggested flagged weights classes noise_rate inse
 
 def compare(sets, Z=None, **options):
     found = cospan.compare(sets, Z=Z, **options)  # two sets or more
-    scores, words = found.to_frame("pandas").to_dict("list"), found.summary(100).splitlines()
-    plan = found.fitted.geometry.encoding
-    return {"json": found.to_dict(), "scores": scores, "words": words, "plan": plan}
+    scores = found.to_frame("pandas").to_dict("list")
+    return {"json": found.to_dict(), "scores": scores, "words": str(found).splitlines()}
 
 
 def plan(sets):
