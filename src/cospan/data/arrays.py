@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from cospan.base.notes import Note
 from cospan.errors import InputError, SourceError
 
-from .base import Chunk, Options, Reader, float_type, listing
+from .base import Chunk, Options, Reader, float_type, group_array, listing
 from .paths import check_readable, reading, sniff
 
 #: NumPy has no arrays of more.
@@ -69,6 +69,12 @@ class ArrayReader(Reader):
             self._label_column = _column_number(options.label, self._width, name)
         elif labels is not None and len(labels) != self.n_rows:
             raise InputError(f"{name}: there are {len(labels):,} labels for {self.n_rows:,} rows.")
+        self._groups = group_array(options.groups, self.n_rows, name)
+        if isinstance(options.groups, str):
+            raise InputError(
+                f"{name}: an array has no column {options.groups!r}; give groups= as an array with "
+                "one entry for each row."
+            )
         self._columns = self._chosen(options)
         self.n_features = self._width if self._columns is None else len(self._columns)
         self.image_shape = _image_shape(shape) if self._columns is None else None
@@ -94,8 +100,10 @@ class ArrayReader(Reader):
             labels = None if self._labels is None else self._labels[start : start + len(rows)]
             if self._label_column is not None:
                 labels = rows[:, self._label_column]
+            groups = None if self._groups is None else self._groups[start : start + len(rows)]
             start += len(rows)
-            yield Chunk(rows if self._columns is None else rows[:, self._columns], ids, labels)
+            chosen = rows if self._columns is None else rows[:, self._columns]
+            yield Chunk(chosen, ids, labels, groups=groups)
 
 
 def array_reader(array: Any, options: Options, name: str) -> ArrayReader:

@@ -49,6 +49,8 @@ class Chunk(NamedTuple):
     watched : ndarray of shape (n, k) or None
         How the texts of identifiers and free text, which make no feature, are written: what the
         plan's `watched` names; NaN where a text is missing. None where there is no such column.
+    groups : ndarray of shape (n,) or None
+        What rows have in common that belong together, where ``groups`` was given.
     """
 
     rows: Any
@@ -57,6 +59,7 @@ class Chunk(NamedTuple):
     times: NDArray[np.float64] | None = None
     merged: NDArray[np.uint64] | None = None
     watched: NDArray[np.float64] | None = None
+    groups: NDArray[Any] | None = None
 
     def take(self, index: slice | NDArray[Any]) -> Chunk:
         """The rows that `index` picks, with all that lies beside them."""
@@ -94,6 +97,7 @@ class Options:
 
     label: Any = None
     label_value: Any = None
+    groups: Any = None
     columns: tuple[str | int, ...] | None = None
     id_column: str | None = None
     chunk_rows: int | None = None
@@ -140,6 +144,20 @@ class Options:
             return self.chunk_rows
         fitting = CHUNK_BYTES // max(1, n_features * dtype.itemsize)
         return int(min(max(fitting, 1), MAX_CHUNK_ROWS))
+
+
+def group_array(groups: Any, n_rows: int | None, name: str) -> NDArray[Any] | None:
+    """What rows have in common, beside them; None where no array was given."""
+    if groups is None or isinstance(groups, str):
+        return None
+    found = np.asarray(groups)
+    if found.ndim != 1 or (n_rows is not None and len(found) != n_rows):
+        rows = "its rows" if n_rows is None else f"{n_rows:,} rows"
+        raise InputError(
+            f"{name}: groups= has the shape {found.shape} for {rows}; give one entry for each row, "
+            "or the name of a column."
+        )
+    return found
 
 
 def float_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:

@@ -100,7 +100,7 @@ class EmbeddedTexts(Reader):
             missing += texts.null_count
             words = [text or "" for text in texts.cast("string").to_pylist()]
             ids = block.ids if self._named else _called(block.ids, words)
-            yield Chunk(self._rows(words), ids, block.labels)
+            yield Chunk(self._rows(words), ids, block.labels, groups=block.groups)
         if missing:
             text = f"{self.name}: {plural(missing, 'missing text')}, counted as empty."
             self.found = (Note("missing texts", text, loud=True),)

@@ -355,7 +355,7 @@ class EncodedReader(Reader):
         for block in self._table.blocks(wanted, size, notes, self._plain_numbers()):
             rows = encoder.rows(block.rows)
             beside = encoder.times(block.rows), encoder.merged, encoder.watched(block.rows)
-            yield Chunk(rows, block.ids, block.labels, *beside)
+            yield Chunk(rows, block.ids, block.labels, *beside, groups=block.groups)
         self.found = (*notes, *encoder.notes())
         self.absurd = {} if self._profiles else dict(encoder.absurd)  # else it is known already
 

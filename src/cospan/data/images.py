@@ -21,7 +21,7 @@ from cospan.base.packages import needed
 from cospan.base.text import first_line
 from cospan.errors import CospanError, InputError, SourceError
 
-from .base import Chunk, Options, Reader, listing
+from .base import Chunk, Options, Reader, group_array, listing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -180,6 +180,7 @@ class ImageReader(Reader):
         self._folder = folder
         self._files = files
         self._label = self._checked_label(options.label)
+        self._groups = group_array(options.groups, len(files), self.name)
         self._max_bad = options.max_bad_images
         if options.columns is not None or options.id_column is not None:
             raise InputError(f"{folder}: images have no columns; image_size= makes them smaller.")
@@ -214,7 +215,9 @@ class ImageReader(Reader):
             labels = np.array([file.parent.name for file in files])
         elif self._label is not None:
             labels = self._label[kept]
-        return Chunk(np.stack(rows), np.array([self._id(file) for file in files]), labels)
+        groups = None if self._groups is None else self._groups[kept]
+        ids = np.array([self._id(file) for file in files])
+        return Chunk(np.stack(rows), ids, labels, groups=groups)
 
     def _decoded(self, file: Path, bad: list[str]) -> NDArray[Any] | None:
         """One image as a row, or None with its name put on the list of bad ones."""

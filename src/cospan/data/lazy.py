@@ -26,11 +26,19 @@ from .streams import PandasStream
 from .tables import Table
 
 
+def _refuse_groups(options: Options, name: str) -> None:
+    if options.groups is not None:
+        raise InputError(
+            f"{name}: groups= is for rows that are read here, not by Dask; compute() them first."
+        )
+
+
 class LazyReader(Reader):
     """Rows of a Dask array, or of a dataframe of numbers with labels and identifiers beside."""
 
     def __init__(self, collection: Any, options: Options, name: str | None) -> None:
         self.name = name or "dask"
+        _refuse_groups(options, self.name)
         self._rows = self.collection = collection
         self._label = self._id = None
         if getattr(collection, "columns", None) is None:
@@ -83,6 +91,8 @@ class LazyTable(Table):
 
     def __init__(self, collection: Any, options: Options, name: str | None) -> None:
         self.name = name or "dask"
+        _refuse_groups(options, self.name)
+        self._group = self._groups = None
         self.n_rows, self.notes, self.options = None, (), options
         if options.label is not None and not isinstance(options.label, str):
             raise InputError(f"{self.name}: label= names a column of a Dask dataframe.")

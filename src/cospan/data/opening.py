@@ -73,6 +73,7 @@ def open_source(
     *,
     label: Any = None,
     label_value: Any = None,
+    groups: Any = None,
     columns: Sequence[str | int] | None = None,
     id_column: str | None = None,
     chunk_rows: int | None = None,
@@ -107,6 +108,9 @@ def open_source(
         label per row.
     label_value : optional
         Take only the rows of this class. "3" matches 3 and 3.0.
+    groups : str or array, optional
+        What rows have in common that belong together (a patient, a day): a column's name, which is
+        then not a feature, or an array with one entry per row.
     columns : sequence of str (tables) or int (arrays), optional
         The features to take, in this order. Default: every column.
     id_column : str, optional
@@ -154,6 +158,7 @@ def open_source(
     options = Options(
         label=label,
         label_value=label_value,
+        groups=groups,
         columns=None if columns is None else _several(columns),
         id_column=id_column,
         chunk_rows=chunk_rows,

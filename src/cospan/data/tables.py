@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cospan.base.notes import Note
 from cospan.errors import InputError, SourceError
 
-from .base import Chunk, Options, Reader, listing, require
+from .base import Chunk, Options, Reader, group_array, listing, require
 from .images import Decoder, is_image
 from .source import Source, classes_in, even, taken
 from .streams import PROBE_ROWS, TableStream
@@ -45,15 +45,16 @@ class RawBlock(NamedTuple):
     rows: pa.RecordBatch
     ids: NDArray[Any]
     labels: NDArray[Any] | None = None
+    groups: NDArray[Any] | None = None
 
     def take(self, index: NDArray[Any] | slice) -> RawBlock:
-        """The rows that `index` picks, with their identifiers and labels."""
-        labels = None if self.labels is None else self.labels[index]
+        """The rows that `index` picks, with what lies beside them."""
+        beside = (None if one is None else one[index] for one in (self.labels, self.groups))
         if isinstance(index, slice):
             start, stop, _ = index.indices(self.rows.num_rows)
-            return RawBlock(self.rows.slice(start, stop - start), self.ids[index], labels)
+            return RawBlock(self.rows.slice(start, stop - start), self.ids[index], *beside)
         picked = self.rows.filter(index) if index.dtype == bool else self.rows.take(index)
-        return RawBlock(picked, self.ids[index], labels)
+        return RawBlock(picked, self.ids[index], *beside)
 
 
 class Table:
@@ -85,6 +86,10 @@ class Table:
             )
         self._labels: NDArray[Any] | None = None
         self._label = self._label_column(options.label)
+        self._groups = group_array(options.groups, self.n_rows, self.name)
+        self._group: str | None = options.groups if isinstance(options.groups, str) else None
+        if self._group is not None:
+            require(names, [self._group], self.name, "groups")
         self._id = options.id_column or stream.index
         if options.id_column is not None:
             require(names, [options.id_column], self.name, "id_column")
@@ -137,7 +142,8 @@ class Table:
         whole: bool = False,
     ) -> Iterator[RawBlock]:
         """All rows; long texts are cut unless they are wanted as a `whole`."""
-        extra = [column for column in (self._label, self._id) if column is not None]
+        beside = (self._label, self._id, self._group)
+        extra = [column for column in beside if column is not None]
         wanted = list(dict.fromkeys([*columns, *extra]))
         kind = self._label_kind() if self._stream.written and self._label is not None else None
         start = 0
@@ -157,10 +163,16 @@ class Table:
             elif self._label is not None:
                 labels = values_of(batch.column(self._label))
                 labels = labels if kind is None else _as_written(labels, kind)
+            groups = None if self._groups is None else self._groups[start:stop]
+            if groups is not None and len(groups) < batch.num_rows:
+                n = len(self._groups or ())
+                raise InputError(f"{self.name}: has more rows than the {n:,} entries of groups=.")
+            if self._group is not None:
+                groups = values_of(batch.column(self._group))
             start = stop
             names = list(columns)
             rows = batch if batch.schema.names == names else batch.select(names)
-            yield RawBlock(rows, ids, labels)
+            yield RawBlock(rows, ids, labels, groups)
 
     def classes(self) -> list[Any]:
         """The different labels, from a pass over the label alone."""
@@ -234,7 +246,7 @@ class Table:
         """The columns asked for, or all that are neither label nor identifier nor dropped."""
         names, drop = self._stream.schema.names, self.options.drop
         if self.options.columns is None:
-            apart = {self._label, self._id, *self._stream.hidden}
+            apart = {self._label, self._id, self._group, *self._stream.hidden}
             chosen = [column for column in names if column not in apart]
         else:
             chosen = [str(column) for column in self.options.columns if str(column) in names]
@@ -295,8 +307,10 @@ def _joined(blocks: list[RawBlock]) -> RawBlock:
             tables[i] = table.cast(pa.schema(fields))
     whole = pa.concat_tables(tables, promote_options="permissive").combine_chunks()
     labels = [block.labels for block in blocks if block.labels is not None]
+    groups = [block.groups for block in blocks if block.groups is not None]
     ids = np.concatenate([block.ids for block in blocks])
-    return RawBlock(whole.to_batches()[0], ids, np.concatenate(labels) if labels else None)
+    beside = (np.concatenate(parts) if parts else None for parts in (labels, groups))
+    return RawBlock(whole.to_batches()[0], ids, *beside)
 
 
 def cut_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -376,7 +390,7 @@ class VectorReader(Reader):
             ]
             start += len(block.ids)
             rows = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-            yield Chunk(rows, block.ids, block.labels)
+            yield Chunk(rows, block.ids, block.labels, groups=block.groups)
 
 
 def table_source(stream: TableStream, options: Options, name: str | None = None) -> Source | Table:
