@@ -330,12 +330,6 @@ BAD = {
         InputError,
         ["'e'", "row 2", "1 numbers"],
     ),
-    "table of bad images": (
-        lambda t: pa.table({"im": [{"bytes": b"no image"}]}),
-        {},
-        SourceError,
-        ["no image", "'im'"],
-    ),
     "fewer labels than lines": (
         lambda t: write(t / "x.csv", "a,b\n1,2\n3,4\n"),
         {"label": ["c"]},

@@ -150,7 +150,7 @@ def _read_source(
 
     def rows() -> Iterator[NDArray[Any]]:
         for chunk in watched(source, f"reading {name}", progress):
-            called.add(_Called(*chunk[1:]))
+            called.add(_Called(*chunk[1:6]))
             yield chunk.rows
         if called.seen < 2:
             found = "one row" if called.seen else "no rows"

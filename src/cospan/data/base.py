@@ -11,13 +11,16 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base.notes import Note
 from cospan.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: A chunk of rows takes about this much memory unless ``chunk_rows`` says otherwise.
 CHUNK_BYTES = 32 * 2**20
@@ -61,10 +64,44 @@ class Chunk(NamedTuple):
     watched: NDArray[np.float64] | None = None
     groups: NDArray[Any] | None = None
 
-    def take(self, index: slice | NDArray[Any]) -> Chunk:
+    def take(self, index: slice | NDArray[np.bool_]) -> Chunk:
         """The rows that `index` picks, with all that lies beside them."""
-        picked: Any = (None if column is None else column[index] for column in self)
-        return Chunk(*picked)
+        return Chunk(*(None if column is None else _picked(column, index) for column in self))
+
+
+def _picked(values: Any, index: slice | NDArray[np.bool_]) -> Any:
+    if isinstance(values, np.ndarray):
+        return values[index]
+    if not isinstance(index, slice):  # an Arrow batch
+        return values.filter(index)
+    start, stop, _ = index.indices(values.num_rows)
+    return values.slice(start, stop - start)
+
+
+def joined(chunks: list[Chunk]) -> Chunk:
+    """Several chunks as one."""
+    if len(chunks) == 1:
+        return chunks[0]
+    columns = list(zip(*chunks, strict=True))
+    whole = [None if column[0] is None else np.concatenate(column) for column in columns[1:]]
+    rows = columns[0]
+    batches = not isinstance(rows[0], np.ndarray)
+    return Chunk(_one_batch(rows) if batches else np.concatenate(rows), *whole)
+
+
+def _one_batch(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """An empty column of one batch may be text in the next, and numbers may be."""
+    import pyarrow as pa
+
+    tables = [pa.Table.from_batches([batch]) for batch in batches]
+    if any(table.schema != tables[0].schema for table in tables):
+        texts = [{f.name for f in t.schema if pa.types.is_string(f.type)} for t in tables]
+        mixed = set.union(*texts) - set.intersection(*texts)
+        for i, table in enumerate(tables):
+            fields = [f.with_type(pa.string()) if f.name in mixed else f for f in table.schema]
+            tables[i] = table.cast(pa.schema(fields))
+    whole = pa.concat_tables(tables, promote_options="permissive")
+    return whole.combine_chunks().to_batches()[0]
 
 
 class Reader(ABC):

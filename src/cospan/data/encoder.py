@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from cospan.base.notes import Note
 
 from .plan import USED, ColumnPlan, EncodingPlan, SetProfile
-from .readings import PLAIN, above, coded, parsed, plain_values, text_parts, truths
+from .readings import PLAIN, coded, parsed, plain_values, text_parts, truths
 from .sketches import text_hashes
-from .values import absurd, all_usual, family, hours_of, list_rows, numbers
+from .values import absurd, all_usual, family, hours_of, numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -84,7 +84,6 @@ class Encoder:
         """
         numbers: list[tuple[int, NDArray[Any]]] = []
         levels: list[_LevelCodes] = []
-        vectors: list[tuple[int, NDArray[Any]]] = []
         self.merged = None
         gapless = True
         for column in self.plan.used:
@@ -94,12 +93,8 @@ class Encoder:
                 levels.append(found)
                 gapless = gapless and not len(found.gaps)
                 continue
-            if column.kind == "vector":
-                values, gaps = self._vector(column, _column(batch, column.name))
-                vectors.append((place, values))
-            else:
-                values, gaps = self._filled(column, self._values(column, batch))
-                numbers.append((place, values))
+            values, gaps = self._filled(column, self._values(column, batch))
+            numbers.append((place, values))
             if gaps is not None and column.indicator:
                 numbers.append((self._places[column.indicator_name], gaps))
                 gapless = False
@@ -110,8 +105,6 @@ class Encoder:
         _put(rows, numbers, [(self._places[one.column.name], one.codes) for one in levels])
         for one in levels:
             self._correct(rows, one)
-        for place, values in vectors:
-            rows[:, place : place + values.shape[1]] = values
         return rows
 
     def times(self, batch: pa.RecordBatch) -> NDArray[np.float64] | None:
@@ -130,8 +123,6 @@ class Encoder:
             return self._days(column.name, batch)
         if not column.of:
             return self._numbers(column, _column(batch, column.name))
-        if column.kind == "number":
-            return above(_column(batch, column.of[0]), column.origin)
         first, last = (self._days(name, batch) for name in (column.of[0], column.of[-1]))
         if column.kind != "time of day":
             return last - first
@@ -242,21 +233,6 @@ class Encoder:
             rows[gaps, self._places[column.indicator_name]] = 1
         elif not self._keeps_gaps:
             self.gaps[column.name] += len(gaps)
-
-    def _vector(
-        self, column: ColumnPlan, array: pa.Array
-    ) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-        if family(array.type) == "nothing":
-            values = np.full((len(array), len(column.features)), np.nan)
-        else:
-            values = list_rows(array, column.shape, self.dtype, column.name, (self.source, 0))
-        if all_usual(values):
-            return values, None
-        odd = absurd(values).any(axis=1)
-        self.absurd[column.name] += int(odd.sum())
-        gaps = odd | np.isnan(values).any(axis=1)
-        fill = np.nan if self._keeps_gaps or not column.fill else np.array(column.fill)
-        return np.where(gaps[:, None], fill, values), gaps
 
     def notes(self) -> tuple[Note, ...]:
         """What was met that the plan has no place for."""

@@ -168,7 +168,7 @@ def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Sou
         plans.append(plan)
         changes += [] if change is None else [change]
     numeric = {c for c, plan in zip(common, plans, strict=True) if plan.kind == "boolean"}
-    numeric |= {c for c in common if families_of(parts[c]) <= {"number", "boolean", "vector"}}
+    numeric |= {c for c in common if families_of(parts[c]) <= {"number", "boolean"}}
     for table in tables:
         if table.options.strict and not numeric.issuperset(common):
             table.refuse([column for column in common if column not in numeric])
@@ -249,12 +249,10 @@ def learn_table(
 
     Columns that turned out to be text late are learned once more.
     """
-    shapes = table.shapes(table.columns)
-    found = _learned(table, name, shapes, forced, set(), alone)
+    found = _learned(table, name, table.columns, forced, set(), alone)
     torn = {column for one in found.values() for column in one.torn}
     if torn:
-        own = {column: shapes[column] for column in table.columns if column in torn}
-        for value, again in _learned(table, name, own, forced, torn, alone).items():
+        for value, again in _learned(table, name, sorted(torn), forced, torn, alone).items():
             found[value].columns.update(again.columns)
     ordered = sorted(found.items(), key=lambda item: str(item[0]))
     return [
@@ -266,7 +264,7 @@ def learn_table(
 def _learned(
     table: Table,
     name: str,
-    shapes: Mapping[str, tuple[int, ...]],
+    columns: Sequence[str],
     forced: Mapping[str, str],
     words: set[str],
     alone: set[str],
@@ -274,8 +272,8 @@ def _learned(
     found: dict[Any, SetLearner] = {}
     classes = table.labelled
     most = table.options.chunk_rows or LEARN_ROWS
-    size = max(1, min(most, LEARN_ROWS, CHUNK_BYTES // (8 * max(1, len(shapes)))))
-    for block in table.blocks(list(shapes), size):
+    size = max(1, min(most, LEARN_ROWS, CHUNK_BYTES // (8 * max(1, len(columns)))))
+    for block in table.blocks(columns, size):
         groups: list[tuple[Any, Any]] = [(None, block.rows)]
         if classes and block.labels is not None:
             values, group = np.unique(block.labels, return_inverse=True)
@@ -283,7 +281,7 @@ def _learned(
         for value, rows in groups:
             if value not in found:
                 found[value] = SetLearner.of_columns(
-                    name, shapes, forced, words=words, declared=table.declared, alone=alone
+                    name, columns, forced, words=words, declared=table.declared, alone=alone
                 )
             found[value].add(rows)
         if len(found) > MOST_CLASSES:
@@ -374,7 +372,7 @@ class EncodedReader(Reader):
 
 def _dtype(table: Table, plan: EncodingPlan) -> np.dtype[Any]:
     """float32 only where every column is a float32 number."""
-    if any(c.kind not in ("number", "vector") or c.reading or c.of for c in plan.used):
+    if any(c.kind != "number" or c.reading or c.of for c in plan.used):
         return np.dtype(np.float64)
     known = set(table.schema.names)
     there = [column.name for column in plan.used if column.name in known]

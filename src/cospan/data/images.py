@@ -1,13 +1,7 @@
-"""Images as rows of pixels, with Pillow: safe to open, upright, eight bits, one size.
-
-Of a folder, where an image's name is its identifier, or inside tables, as Hugging Face datasets
-keep them (structs with the file's bytes); there a cell without an image, or with one that cannot be
-read, counts as missing.
-"""
+"""Images of a folder as rows of pixels, with Pillow: upright, eight bits, one size."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,10 +18,7 @@ from cospan.errors import CospanError, InputError, SourceError
 from .base import Chunk, Options, Reader, group_array, listing
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from PIL import Image
-
-    from .tables import Table
 
 IMAGE_SUFFIXES = frozenset(
     (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm", ".pbm")
@@ -96,36 +87,6 @@ class Decoder:
             plain = plain.resize(size, Image.Resampling.BILINEAR)
         return np.asarray(plain).reshape(-1)
 
-    def sized(self, table: Table, column: str) -> tuple[int, ...]:
-        """The shape of the images in a column, from the first one that can be read."""
-        for batch in table.batches([column], 64):
-            for row, content in enumerate(_contents(batch.column(0))):
-                try:
-                    if content is not None:
-                        self.learn(io.BytesIO(content), f"row {row} of {column!r}")
-                        return self.shape
-                except Unreadable:
-                    continue
-        raise SourceError(f"{self._source}: no image in column {column!r} can be read.")
-
-    def column_rows(self, images: pa.Array, column: str, start: int) -> NDArray[Any]:
-        """A column of images as rows of pixels, NaN where there is none; `start` is the first."""
-        rows = np.full((len(images), int(np.prod(self.shape))), np.nan)
-        for row, content in enumerate(_contents(images)):
-            try:
-                if content is not None:
-                    rows[row] = self.row(io.BytesIO(content), f"row {start + row} of {column!r}")
-            except Unreadable:
-                continue
-        return rows
-
-
-def _contents(column: pa.Array) -> list[bytes | None]:
-    import pyarrow.compute as pc
-
-    contents: list[bytes | None] = pc.struct_field(column, "bytes").to_pylist()
-    return contents
-
 
 @contextmanager
 def _decoding() -> Iterator[None]:
@@ -154,17 +115,6 @@ def _opened(file: Path | IO[bytes], name: str) -> Image.Image:
         image.close()
         raise Unreadable(bomb)
     return image
-
-
-def is_image(type_: pa.DataType) -> bool:
-    """Whether a column's type is a struct with a binary field called bytes."""
-    from pyarrow import types
-
-    place = type_.get_field_index("bytes") if types.is_struct(type_) else -1
-    if place < 0:
-        return False
-    content = type_.field(place).type
-    return bool(types.is_binary(content) or types.is_large_binary(content))
 
 
 class ImageReader(Reader):

@@ -168,10 +168,9 @@ def _learned(
 ) -> SetLearner:
     """What one partition holds; its texts are learned as texts, whatever they look like."""
     table = local_table(part[list(columns)], name) if len(part) else None
-    shapes = dict.fromkeys(columns, ()) if table is None else table.shapes(columns)
     learner = SetLearner.of_columns(
         name,
-        shapes,
+        columns,
         forced,
         words=columns,
         declared=() if table is None else table.declared,

@@ -177,9 +177,7 @@ def _of(learners: list[SetLearner], column: str) -> list[ColumnLearner]:
 
 def _alike(old: Sequence[ColumnLearner], new: Sequence[ColumnLearner]) -> bool:
     """Whether columns of two names hold the same values, as far as sketches say."""
-    if not old or not new or any(a.shape != b.shape for a in old for b in new):
-        return False
-    return all(_same_values(a, b) for a in old for b in new)
+    return bool(old) and bool(new) and all(_same_values(a, b) for a in old for b in new)
 
 
 def _same_values(a: ColumnLearner, b: ColumnLearner) -> bool:
@@ -187,7 +185,7 @@ def _same_values(a: ColumnLearner, b: ColumnLearner) -> bool:
         return False
     if a.text is not None and b.text is not None:
         return _shared(a.text.distinct.hashes, b.text.distinct.hashes) >= SAME_VALUES
-    if not a.values or a.shape:
+    if not a.values:
         return False
     if _shared(a.distinct.hashes, b.distinct.hashes) >= SAME_VALUES and a.distinct.estimate > 2:
         return True

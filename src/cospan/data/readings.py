@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .values import days, family, numbers, storage, text_bytes, whole_numbers
+from .values import days, family, numbers, storage, text_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,6 +32,8 @@ BOOLEANS = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("off", "o
 #: What is counted in a text; capitals are letters, too.
 PARTS = ("length", "digits", "letters", "capitals", "blanks", "other characters")
 AMBIGUOUS = "ambiguous"
+#: Longer texts are cut: no category, number or date is written so.
+LONGEST_TEXT = 2**16
 TRIED = 16  # texts that are tried before a whole column
 #: Between the readings of a column whose sets are written differently.
 _OR = " or "
@@ -64,6 +66,8 @@ def coded(array: pa.Array) -> Coded:
         array = pc.dictionary_encode(array)
     as_written = as_texts(array.dictionary)
     texts = pc.utf8_trim_whitespace(as_written)
+    if texts.nbytes > LONGEST_TEXT and pc.max(pc.binary_length(texts)).as_py() > LONGEST_TEXT:
+        texts = pc.utf8_slice_codeunits(texts, 0, LONGEST_TEXT)
     longer = pc.not_equal(pc.binary_length(as_written), pc.binary_length(texts))
     padded = np.asarray(pc.fill_null(longer, False).to_numpy(zero_copy_only=False))
     words = pa.array(MISSING_TEXTS, texts.type)
@@ -132,23 +136,6 @@ def _plain(array: pa.Array, kind: str) -> pa.Array:
     if pc.any(pc.equal(pc.binary_length(array), 13)).as_py():  # a day and an hour is no date
         raise pa.ArrowInvalid("an hour without minutes")
     return days(pc.cast(array, pa.timestamp("us")))
-
-
-def above(array: pa.Array, origin: int) -> NDArray[np.float64]:
-    """Numbers less an origin; NaN where missing. Whole numbers lose no digit on the way.
-
-    >>> import pyarrow as pa
-    >>> above(pa.array([2**60 + 1, None]), 2**60)
-    array([ 1., nan])
-    """
-    whole = whole_numbers(array)
-    if whole is None:
-        found = plain_values(array, "number")
-        return (numbers(array) if found is None else found) - origin
-    values = whole.fill_null(0).to_numpy(zero_copy_only=False)
-    upper, lower = values >> 32, values & 0xFFFFFFFF
-    apart = (upper - float(origin >> 32)) * 2.0**32 + (lower - float(origin & 0xFFFFFFFF))
-    return np.asarray(np.where(whole.is_null().to_numpy(zero_copy_only=False), np.nan, apart))
 
 
 def truths(texts: pa.Array, pair: tuple[str, str]) -> NDArray[np.float64]:
@@ -376,7 +363,7 @@ def text_parts(array: pa.Array) -> NDArray[np.float64]:
     import pyarrow as pa
 
     array = storage(array)
-    if family(array.type) in ("other", "vector", "nothing"):
+    if family(array.type) in ("other", "nothing"):
         return np.full((len(array), len(PARTS)), np.nan)
     if not pa.types.is_dictionary(array.type):
         return _counted(as_texts(array))

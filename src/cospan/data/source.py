@@ -17,7 +17,7 @@ from cospan.base.notes import Note
 from cospan.base.text import plural
 from cospan.errors import InputError, SourceError
 
-from .base import Chunk, Options, Reader, listing
+from .base import Chunk, Options, Reader, joined, listing
 from .matching import SchemaChange, absurd_values
 from .values import absurd, all_usual
 
@@ -114,7 +114,7 @@ class Source:
         size = self._options.rows_per_chunk(self.n_features, self.dtype)
         cleaning = _Cleaning(self._reader, self._options, size, self.name)
         seen = 0
-        for chunk in even(cleaning.chunks(), size, joined):
+        for chunk in even(cleaning.chunks(), size):
             seen += len(chunk.rows)
             yield chunk._replace(rows=np.ascontiguousarray(chunk.rows))
         self.n_rows = seen
@@ -242,8 +242,8 @@ class _Cleaning:
 
 
 def taken(
-    blocks: Iterable[Any], options: Options, name: str, notes: list[Note] | None = None
-) -> Iterator[Any]:
+    blocks: Iterable[Chunk], options: Options, name: str, notes: list[Note] | None = None
+) -> Iterator[Chunk]:
     """Blocks with only the rows of the class asked for, or with complete labels."""
     value = options.label_value
     others: set[Any] = set()
@@ -312,13 +312,10 @@ def _unlabelled(labels: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def even(
-    blocks: Iterable[Any],
-    size: int,
-    join: Callable[[list[Any]], Any],
-    share: Callable[[Any], float] = lambda block: 0.0,
-) -> Iterator[Any]:
+    blocks: Iterable[Chunk], size: int, share: Callable[[Chunk], float] = lambda block: 0.0
+) -> Iterator[Chunk]:
     """The same rows in blocks of `size`, the last one shorter; fewer where a block's share is 1."""
-    waiting: list[Any] = []
+    waiting: list[Chunk] = []
     rows, held = 0, 0.0
     for block in blocks:
         start = 0
@@ -329,22 +326,13 @@ def even(
             held += share(piece)
             waiting.append(piece)
             if rows == size or held > 1:
-                yield join(waiting)
+                yield joined(waiting)
                 waiting, rows, held = [], 0, 0.0
     if waiting:
-        yield join(waiting)
+        yield joined(waiting)
 
 
-def joined(chunks: list[Chunk]) -> Chunk:
-    """Several chunks as one."""
-    if len(chunks) == 1:
-        return chunks[0]
-    columns = zip(*chunks, strict=True)
-    whole: Any = (None if column[0] is None else np.concatenate(column) for column in columns)
-    return Chunk(*whole)
-
-
-def classes_in(blocks: Iterable[Any]) -> list[Any]:
+def classes_in(blocks: Iterable[Chunk]) -> list[Any]:
     """The different labels of some blocks, sorted as text."""
     values: set[Any] = set()
     for block in blocks:

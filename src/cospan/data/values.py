@@ -1,8 +1,8 @@
 """Arrow columns as NumPy numbers.
 
 Whatever made a table, its columns come as Arrow arrays. A type belongs to a *family* that says how
-it can be read: number, boolean, date, duration, text, dictionary (declared as a category), vector
-(lists of numbers), nothing (all null), or other.
+it can be read: number, boolean, date, duration, text, dictionary (declared as a category) ,
+nothing (all null), or other.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.errors import InputError
-
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
 LARGEST = 1e100
 #: Numbers below the smallest normal one have lost digits; they come from bytes read wrongly.
 SMALLEST = float(np.finfo(np.float64).tiny)
-#: Whole numbers up to here are float64s.
-EXACT = 2**53
 OBJECTS = "Python objects"  # in the name of a type that no reading takes
 #: Bytes of texts that are looked at one by one at a time; each takes some 30 bytes meanwhile.
 STRIP = 2**18
@@ -43,8 +39,6 @@ def family(type_: pa.DataType) -> str:
         return "nothing"
     if types.is_dictionary(type_):
         return "other" if types.is_nested(type_.value_type) else "dictionary"
-    if is_list(type_):
-        return "vector" if is_numeric(type_) else "other"
     if types.is_boolean(type_):
         return "boolean"
     if is_numeric(type_):
@@ -61,7 +55,7 @@ def is_list(type_: pa.DataType) -> bool:
     from pyarrow import types
 
     lists = (types.is_list, types.is_large_list, types.is_fixed_size_list)
-    return any(is_it(_bare(type_)) for is_it in lists)
+    return any(is_it(decoded_type(type_)) for is_it in lists)
 
 
 def is_numeric(type_: pa.DataType) -> bool:
@@ -81,7 +75,11 @@ def common_float(column_types: Collection[pa.DataType]) -> np.dtype[Any]:
     return np.dtype(np.float32 if small else np.float64)
 
 
-def _bare(type_: pa.DataType) -> pa.DataType:
+def is_list_of_numbers(type_: pa.DataType) -> bool:
+    return is_list(type_) and family(decoded_type(type_).value_type) in ("number", "boolean")
+
+
+def decoded_type(type_: pa.DataType) -> pa.DataType:
     import pyarrow as pa
 
     while isinstance(type_, pa.BaseExtensionType):
@@ -90,9 +88,9 @@ def _bare(type_: pa.DataType) -> pa.DataType:
 
 
 def _leaf(type_: pa.DataType) -> pa.DataType:
-    type_ = _bare(type_)
+    type_ = decoded_type(type_)
     while is_list(type_):
-        type_ = _bare(type_.value_type)
+        type_ = decoded_type(type_.value_type)
     return type_
 
 
@@ -186,21 +184,6 @@ def hours_of(days: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.rint((days - np.floor(days)) * 86_400_000) / 3_600_000)
 
 
-def whole_numbers(array: pa.Array) -> pa.Array | None:
-    """Whole numbers of 64 bits, as they are or written as text; None for any other column."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    array = decoded(array)
-    if family(array.type) == "text":
-        try:
-            return pc.cast(array, pa.int64())
-        except pa.ArrowInvalid:
-            return None
-    wide = pa.types.is_int64(array.type) or pa.types.is_uint64(array.type)
-    return array if wide else None
-
-
 def values_of(array: pa.Array) -> NDArray[Any]:
     """A label or identifier column as NumPy values; with gaps, as objects with None."""
     from pyarrow import types
@@ -218,59 +201,6 @@ def values_of(array: pa.Array) -> NDArray[Any]:
     values = np.empty(len(array), dtype=object)
     values[:] = texts
     return values
-
-
-def list_shape(array: pa.Array) -> tuple[int, ...] | None:
-    """Lengths of the (nested) lists in a column, from its first filled row."""
-    shape: list[int] = []
-    array = decoded(array)
-    while is_list(array.type):
-        filled = array.drop_null()
-        if len(filled) == 0 or not filled[0].values or not len(filled[0].values):
-            return None
-        array = decoded(filled[0].values)
-        shape.append(len(array))
-    return tuple(shape)
-
-
-def list_rows(
-    array: pa.Array,
-    shape: tuple[int, ...],
-    dtype: np.dtype[Any],
-    column: str,
-    where: tuple[str, int] = ("The table", 0),
-) -> NDArray[Any]:
-    """A column of lists as an array (n, product of shape); NaN where a list is missing.
-
-    `where` is the source's name and the number of the first row, for messages.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    array = decoded(array)
-    width = int(np.prod(shape, dtype=int))
-    present = np.asarray(array.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
-    values = array.drop_null() if array.null_count else array
-    for depth, length in enumerate(shape):
-        lengths = pc.fill_null(pc.list_value_length(values), -1)
-        odd = np.flatnonzero(lengths.to_numpy(zero_copy_only=False) != length)
-        if len(odd):
-            inner = max(1, len(values) // max(1, int(present.sum()))) if depth else 1
-            row = where[1] + int(np.flatnonzero(present)[odd[0] // inner])
-            raise InputError(
-                f"{where[0]}: column {column!r} has a list of "
-                f"{max(lengths[int(odd[0])].as_py(), 0)} numbers in row {row}, where the first row "
-                f"has {length}; all lists of a column must be equally long."
-            )
-        values = decoded(values.flatten())
-    target = pa.from_numpy_dtype(dtype)
-    values = values if values.type == target else pc.cast(values, target, safe=False)
-    numbers = np.asarray(values.to_numpy(zero_copy_only=False)).reshape(-1, width)
-    if present.all():
-        return numbers
-    rows = np.full((len(array), width), np.nan, dtype=dtype)
-    rows[present] = numbers
-    return rows
 
 
 def decoded(array: pa.Array) -> pa.Array:
