@@ -168,6 +168,16 @@ class Distinct:
     def merge(self, other: Distinct) -> None:
         self.add(other.hashes)
 
+    def shared(self, other: Distinct) -> float:
+        """The share of the different values of both that both have (of the least hashes)."""
+        a, b = self.hashes, other.hashes
+        if not len(a) or not len(b):
+            return 0.0
+        if max(len(a), len(b)) == HASHES:
+            limit = min(a[-1], b[-1])
+            a, b = a[a <= limit], b[b <= limit]
+        return len(np.intersect1d(a, b)) / max(1, len(np.union1d(a, b)))
+
     @property
     def estimate(self) -> int:
         if len(self.hashes) < HASHES:
