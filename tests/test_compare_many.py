@@ -19,7 +19,8 @@ from cospan import (
 )
 from cospan.data import Source, open_source
 from cospan.errors import CospanWarning, InputError
-from cospan.model import Calibration, angles_of, calibrated_weights
+from cospan.model import Calibration, SetCosts, angles_of, calibrated_weights
+from cospan.summary import dealt_by_number
 
 HOSTILE = "<script>alert('x')</script>\x1b[31m\n| $a$"
 
@@ -54,9 +55,8 @@ def test_two_sets_have_the_posterior_of_their_pair(span, weighting, shrinkage):
     many = compare_many([A, B], Z, span=span, weighting=weighting, shrinkage=shrinkage)
     frame = JointFrame.fit(A, B, span=span, shrinkage=shrinkage)
     assert many.shrinkage == frame.shrinkage
-    pair = frame.leave_one_out(A, B, weighting=weighting)
-    z = frame.align(Z, weighting=weighting)
-    expected = np.vstack([part.posterior for part in (pair.a, pair.b, z)])
+    pair = compare(A, B, Z, span=span, weighting=weighting, shrinkage=shrinkage, n_permutations=19)
+    expected = np.vstack([group.alignment.posterior for group in pair.groups])
     assert_allclose(many.weights, expected, atol=1e-12)
 
 
@@ -125,13 +125,9 @@ def test_what_is_said_of_a_sample_follows_from_its_weights(found):
 
 
 def test_the_matrix_holds_the_distances_of_the_pairs_own_rows(found):
-    """Of the pair's angle with a gain of its own: the others must not sharpen or blur it."""
     i, j = 0, 2
-    own = [found.weights[found.group == k][:, [i, j]] for k in (i, j)]
-    log_ratio = np.concatenate([np.log(w[:, 1] / w[:, 0]) for w in own])
-    theta, expected = calibrated_by_hand(log_ratio, len(own[0]))
-    assert found.fisher_rao[i, j] == pytest.approx(expected, abs=1e-5)
-    assert separation(*theta).fisher_rao == pytest.approx(expected, abs=1e-9)
+    theta = [found.pair_theta(i, j)[found.group == k] for k in (i, j)]
+    assert found.fisher_rao[i, j] == pytest.approx(separation(*theta).fisher_rao, abs=1e-9)
     assert_array_equal(found.fisher_rao, found.fisher_rao.T)
     assert (np.diagonal(found.fisher_rao) == 0).all()
     assert found.pair_counts[i, j].sum() == found.rows[i]
@@ -145,38 +141,17 @@ def test_the_matrix_holds_the_distances_of_the_pairs_own_rows(found):
     )
 
 
-def calibrated_by_hand(log_ratio, n_a):
-    """θ of two groups by a balanced logistic fit with smoothed targets, and 2 arccos E[sin 2θ]."""
-    from scipy.optimize import minimize
-
-    of_b = np.arange(len(log_ratio)) >= n_a
-    n = np.where(of_b, len(log_ratio) - n_a, n_a)
-    target, weight = np.where(of_b, (n + 1) / (n + 2), 1 / (n + 2)), 0.5 / n
-
-    def loss(x):
-        score = x[0] * log_ratio + x[1]
-        return weight @ (np.logaddexp(0, score) - target * score)
-
-    gain, bias = minimize(loss, [1.0, 0.0], tol=1e-12).x
-    theta = np.arctan(np.exp((gain * log_ratio + bias) / 2))
-    groups = theta[~of_b], theta[of_b]
-    mean = sum(np.mean(np.sin(2 * part)) for part in groups) / 2
-    return groups, 2 * np.arccos(mean)
-
-
-def test_own_rows_are_left_out_of_their_set(four, found):
-    """Refitted without the row, its target T held, and calibrated as the whole is."""
-    g = found.costs.geometry
-    row = four["q"][7]
-    squared = []
-    lam = np.mean([Y.var(axis=0) for Y in four.values()])
-    for name, X in four.items():
-        kept = np.delete(X, 7, axis=0) if name == "q" else X
-        S = (1 - g.shrinkage) * np.cov(kept.T, bias=True) + g.shrinkage * lam * np.eye(6)
-        away = row - kept.mean(axis=0)
-        squared.append(g.dof + away @ np.linalg.solve(S, away))
-    expected = calibrated_weights(np.array([squared]), g.calibration)[0]
-    assert_allclose(found.weights[60 + 7], expected, atol=1e-12)
+def test_own_rows_are_scored_by_costs_of_the_other_folds(four):
+    settled = {"units": "common", "shrinkage": 0.2, "pooling": 0.0, "dof": 2.0, "curve": None}
+    found = compare_many(four, **settled)
+    fold = dealt_by_number(np.arange(60), 5)[7]
+    summaries = [
+        Summary.of(X[dealt_by_number(np.arange(len(X)), 5) != fold]) for X in four.values()
+    ]
+    costs = SetCosts.from_summaries(summaries, **settled)
+    place = list(four).index("q")
+    start = sum(len(X) for X in list(four.values())[:place])
+    assert_allclose(found.weights[start + 7], costs.weights(four["q"][7:8])[0], atol=1e-12)
 
 
 # ---- names and order ---------------------------------------------------------------------------
@@ -243,7 +218,7 @@ def test_the_data_is_read_at_most_twice_however_many_sets(monkeypatch):
     sets = dict(zip("abcdef", sets_of((40,) * 6, 5), strict=True))
     compare_many(sets)
     assert sum(n for _, n in read) == 240  # kept whole: one pass is enough
-    assert len(calls) <= 7 * 6  # so many for each set, whatever the number of pairs
+    assert len(calls) <= 6 * 7 * 6  # so many for each set and fold, whatever the number of pairs
     monkeypatch.setattr("cospan.summary.sample.FEWEST_ROWS", 10)
     monkeypatch.setattr("cospan.comparison.reading.SAMPLE_ROWS", 10)
     read.clear()
@@ -271,13 +246,8 @@ def test_a_table_with_labels_is_read_as_its_classes(monkeypatch, four):
     assert found.rows == (60, 45, 50, 70)
     assert found.feature_names == tuple("uvwxyz")
     plain = compare_many(four, shrinkage=found.shrinkage, units="own")  # as for named columns
-    for k, name in enumerate("pqrs"):
-        own = found.group == k
-        place = np.argsort(found.ids[own])
-        before = plain.weights[plain.group == k]
-        start = labels.tolist().index(name)
-        assert_array_equal(found.ids[own][place], np.arange(start, start + len(before)))
-        assert_allclose(found.weights[own][place], before, atol=1e-12)
+    assert_array_equal(np.sort(found.ids), np.arange(len(rows)))
+    assert_allclose(found.costs.weights(rows), plain.costs.weights(rows), atol=1e-12)
 
 
 def test_further_rows_may_have_the_column_of_the_classes(four):
@@ -320,7 +290,7 @@ def test_summaries_and_dask_collections_are_sets_too(four):
 def test_columns_come_into_the_order_of_the_first_set(four):
     frames = [pd.DataFrame(X, columns=list("uvwxyz")) for X in four.values()]
     frames[2] = frames[2][list("zyxwvu")]
-    found = compare_many(frames)
+    found = compare_many(frames, units="own")
     assert found.names == ("set 1", "set 2", "set 3", "set 4")
     assert_allclose(found.weights, compare_many(four, units="own").weights, atol=1e-12)
 
@@ -338,7 +308,7 @@ def test_files_give_their_names(tmp_path, four):
 
 def test_sets_with_the_same_rows_do_not_differ(four):
     found = compare_many({"one": four["p"], "copy": four["p"], "other": four["q"]})
-    assert found.distance("one", "copy") == 0
+    assert found.distance("one", "copy") == pytest.approx(0, abs=1e-12)
     assert found.distance("one", "other") > 1
     assert ("one", "copy") in found.audit.inseparable
     pairs = zip(found.audit.labels[found.audit.flagged], found.audit.suggested, strict=False)

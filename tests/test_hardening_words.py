@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
-from cospan import Profile, compare, monitor
+from cospan import compare, monitor
 from cospan.base.tables import json_text, without_formulas
 from cospan.base.text import harmless
 from cospan.cli import app
@@ -144,13 +144,6 @@ def test_python_objects_are_told_by_their_column(numbers):
     source = encoded(frame)
     assert source.feature_names == ("a",)
     assert [str(note) for note in source.notes] == ["Left out: 'o' (it holds Python objects)."]
-
-
-def test_a_reference_that_does_not_vary_is_named(tmp_path):
-    path = tmp_path / "flat.csv"
-    path.write_text("a,b\n" + "1,2\n" * 30)
-    with pytest.raises(InputError, match=r"No column of the reference varies \(flat\.csv\)"):
-        Profile.of(str(path))
 
 
 # ---- pandas ----------------------------------------------------------------------------------

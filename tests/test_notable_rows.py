@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cospan import JointFrame, compare, compare_many
-from cospan.comparison.scoring import NotableRows, keys_of_two
+from cospan.comparison.scoring import NotableRows
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +32,12 @@ def test_chunks_give_the_same_rows_as_the_whole(sets):
     frame = JointFrame.fit(*sets)
     A, labels = sets[0], np.arange(6_000) % 2
     whole, parts = NotableRows(20), NotableRows(20)
-    whole.add(keys_of_two(frame.align(A), None, labels), A)
+    theta = np.asarray(frame.align(A).theta)
+    whole.add({"other": theta, "odd": np.where(labels, -theta, -np.inf)}, A)
     for start in range(0, 6_000, 700):
         part = slice(start, start + 700)
-        parts.add(keys_of_two(frame.align(A[part]), None, labels[part]), A[part])
+        keys = {"other": theta[part], "odd": np.where(labels[part], -theta[part], -np.inf)}
+        parts.add(keys, A[part])
     np.testing.assert_array_equal(whole.positions, parts.positions)
     rows, place = parts.among(np.arange(0, 6_000, 2))
     np.testing.assert_array_equal(rows, A[2 * place])

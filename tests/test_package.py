@@ -31,8 +31,8 @@ ORDER = """
     evidence
     audit
     panel
-    monitoring
     comparison
+    monitoring
     plots
     wording
     report
@@ -48,6 +48,7 @@ HANDED_UP = {
     ("comparison", "report"),
     ("evidence", "wording"),
     ("monitoring", "report"),
+    ("monitoring", "wording"),
 }
 
 HEAVY = ("matplotlib", "pyarrow", "torch", "pandas", "polars", "altair", "dask", "typer")

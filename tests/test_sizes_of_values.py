@@ -107,8 +107,6 @@ def test_a_monitor_takes_no_part_in_columns_too_small_for_it():
     A, B = pair()
     scale = unit(1e-160, "one column")
     assert len(cospan.monitor(A * scale, B * scale, every=20).windows) == 4
-    with pytest.raises(InputError, match="nothing to watch"):
-        cospan.monitor(A * 1e-160, B * 1e-160, every=20)
 
 
 @pytest.mark.parametrize("size", [1e160, 1e300])

@@ -70,7 +70,7 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others, too
     from cospan.monitoring import Episode as Episode
     from cospan.monitoring import Monitoring as Monitoring
     from cospan.monitoring import Profile as Profile
-    from cospan.monitoring import WindowResult as WindowResult
+    from cospan.monitoring import Window as Window
     from cospan.monitoring import monitor as monitor
     from cospan.panel import Fidelity as Fidelity
     from cospan.panel import Measure as Measure
@@ -102,7 +102,7 @@ _NAMES = {
     "model": "Alignment Attribution Directions JointFrame LeaveOneOut ManyFrame Prototypes "
     "attribute extreme_directions neither prototypes shared_directions",
     "model_file": "load save",
-    "monitoring": "Episode Monitoring Profile WindowResult monitor",
+    "monitoring": "Episode Monitoring Profile Window monitor",
     "panel": "Fidelity Measure Panel fidelity measure_panel",
     "procrustes": "RelativeProcrustes SpanView relative_procrustes span_view",
     "studies": "Sensitivity SettingChange sensitivity",

@@ -30,7 +30,7 @@ from cospan.base.packages import needed
 from cospan.base.text import first_line
 from cospan.errors import CospanError, InputError
 from cospan.model import Alignment, JointFrame, RowMap, mapped_summary
-from cospan.summary import Summary, SummaryOptions, of_rows
+from cospan.summary import FoldBuilder, FoldedSummary, Summary, SummaryOptions, of_rows
 
 __all__ = [
     "aligned", "class_summaries", "mapped_classes", "mapped_summary_of", "on_cluster",
@@ -125,6 +125,14 @@ def summary_of(X: Any, sample_weight: Any, options: SummaryOptions) -> Summary:
     return _of_all(_merged_blocks(blocks, None, sample_weight, _block_summary, arguments), options)
 
 
+def folded_summary_of(X: Any, options: SummaryOptions, n_folds: int) -> FoldedSummary:
+    """The same for the folds that the rows are dealt to by their running number."""
+    blocks, names = row_blocks(X, options.name), feature_names_of(X)
+    numbers, n = first_rows(X, blocks), len(blocks)
+    arguments = [(names, _of_block(options, i, n, numbers), n_folds) for i in range(n)]
+    return _of_all(_merged_blocks(blocks, None, None, _block_folds, arguments), options)
+
+
 def mapped_summary_of(X: Any, sample_weight: Any, mapping: RowMap) -> Summary:
     """Summary of the rows of a Dask collection, mapped where they are; it keeps no sample."""
     return _of_all(mapped_classes(X, None, sample_weight, mapping), SummaryOptions())
@@ -199,6 +207,20 @@ def _block_summary(
     if len(block) == 0 or (weights is not None and not weights.any()):
         return None
     return replace(of_rows(block, weights, options), feature_names=names)
+
+
+def _block_folds(
+    block: Any,
+    weights: None,
+    names: tuple[str, ...] | None,
+    options: SummaryOptions,
+    n_folds: int,
+) -> FoldedSummary | None:
+    if len(block) == 0:
+        return None
+    builder = FoldBuilder(options, n_folds, feature_names=names)
+    builder.take(block)
+    return builder.finish()
 
 
 def _mapped_block_summary(

@@ -135,15 +135,12 @@ def profile(
     output: Annotated[Path, _output(help="Where the profile goes.")],
     columns: opt.Columns,
     windows: opt.Windows,
-    rows: Annotated[int, typer.Option(min=2, help="Rows to keep, drawn at random.")] = 1_000,
-    seed: Annotated[int, typer.Option(min=0, help="For the rows that are drawn.")] = 0,
+    rows: Annotated[int, typer.Option(min=2, help="Rows to keep, drawn at random.")] = 5_000,
 ) -> None:
     """Keep what a reference looks like in a small file."""
     from cospan.cli import watching
 
-    watching.profile(
-        terminal, data, output, columns.given(), windows.time, windows.every, rows, seed
-    )
+    watching.profile(terminal, data, output, columns.given(), windows.time, windows.every, rows)
 
 
 @command("Example:\n\ncospan monitor reference.csv live.csv --time when --every week")
@@ -163,12 +160,19 @@ def monitor(
     false_alarms: Annotated[
         float | None, typer.Option(help="False alarms a year that are acceptable (default: 1).")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="For the samples of rows.")] = 0,
+    details: Annotated[
+        bool, typer.Option("--all", help="Compare every window, not only those in alarm.")
+    ] = False,
+    rolling: Annotated[
+        bool | None, typer.Option("--rolling", help="Let the reference move along.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="For the relabellings of comparisons.")] = 0,
 ) -> None:
     """Compare data with a reference window by window: since when, and what."""
     from cospan.cli import watching
 
-    options = {**asdict(windows), "false_alarms": false_alarms, "seed": seed}
+    options = {**asdict(windows), "false_alarms": false_alarms, "seed": seed, "rolling": rolling}
+    options["details"] = "all" if details else "alarms"
     if watching.monitor(terminal, reference, data, outputs, columns.given(), options):
         raise typer.Exit(THRESHOLD)
 

@@ -22,7 +22,7 @@ from cospan.model import neither
 
 if TYPE_CHECKING:
     from cospan.evidence import Changes
-    from cospan.monitoring import WindowResult
+    from cospan.monitoring import Monitoring, Window
 
 #: What a condition may be about, and on which side of the bound it is crossed.
 SIDES = {
@@ -37,7 +37,7 @@ SIDES = {
 }
 #: Those that a window of a monitoring has. Its p-value is one of columns, relations and whole rows
 #: together, so that it has none of columns.
-OF_WINDOWS = ("auc", "p", "features", "missing", "neither", "alarm")
+OF_WINDOWS = ("auc", "p", "features", "missing", "alarm")
 #: The largest that each of them can be: a bound beyond would never be crossed, or always.
 LARGEST = {"fisher-rao": math.pi, "features": math.inf}
 
@@ -178,17 +178,19 @@ def remedy_for(found: Comparison | ManyComparison) -> str:
     return "It takes more rows. " if math.isnan(found.p) else ""
 
 
-def values_of_window(window: WindowResult) -> dict[str, Judged]:
-    """The numbers of one window of a monitoring."""
+def values_of_window(window: Window, found: Monitoring) -> dict[str, Judged]:
+    """The numbers of one window; those of no change where it was not compared."""
     where = f" in {window.label}"
-    rise = max(0.0, window.missing - window.missing_before)
-    column = f" more than before in {printable(window.missing_column, 40)}" if rise else ""
+    usual = found.reference.missing
+    rises = {name: held.missing - usual.get(name, 0.0) for name, held in window.columns.items()}
+    worst = max(rises, key=lambda name: rises[name], default="")
+    rise = max(0.0, rises.get(worst, 0.0))
+    column = f" more than before in {printable(worst, 40)}" if rise else ""
     return {
-        "auc": Judged(float(window.effect), where),
-        "p": Judged(window.p, where),
-        "features": Judged(sum(ratio > 1 for ratio in window.columns.values()), where),
+        "auc": Judged(0.5 if window.size is None else float(window.size), where),
+        "p": Judged(1.0 if window.p is None else window.p, where),
+        "features": Judged(len({one.column for one in window.findings if one.column}), where),
         "missing": Judged(rise, f"{column}{where}"),
-        "neither": Judged(window.neither, where),
         "alarm": Judged(float(window.alarm), where),
     }
 

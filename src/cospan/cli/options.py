@@ -340,7 +340,7 @@ class WatchOutputs:
     save: Path | None = _file(help="Keep windows and reference, to add tomorrow's to them.")
     json: Json = False
     fail_on: list[Any] | None = _fail_on(
-        "'alarm', or 'auc>X', 'p<X', 'features>N', 'missing>X', 'neither>X', holds in a new window"
+        "'alarm', or 'auc>X', 'p<X', 'features>N', 'missing>X', holds in a new window"
     )
 
 

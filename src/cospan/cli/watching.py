@@ -14,9 +14,9 @@ from cospan.cli.places import check_places
 from cospan.cli.terminal import Terminal
 from cospan.comparison.score_files import table_file
 from cospan.errors import InputError
-from cospan.monitoring import Monitoring, Profile, WindowResult
+from cospan.monitoring import Monitoring, Profile, Window, is_monitoring_file
 from cospan.monitoring import monitor as monitor_windows
-from cospan.monitoring.files import is_monitoring_file
+from cospan.wording import promise_sentence, window_sentences
 
 #: Windows printed in full, at most: those in alarm, and the last ones.
 SHOWN = 12
@@ -31,11 +31,10 @@ def profile(
     time: str | None,
     every: str | None,
     rows: int,
-    seed: int,
 ) -> None:
     """Make a profile and write it."""
     check_places([output], data)
-    given = {"time": time, "every": every, "rows": rows, "seed": seed, **columns}
+    given = {"time": time, "every": every, "rows": rows, **columns}
     made = Profile.of(_one_or_all(data), name=_name(data), **given)
     made.save(output)
     terminal.result(repr(made)[1:-1])
@@ -110,36 +109,33 @@ def _write(found: Monitoring, path: Path) -> None:
         write_text(path, json_text(found.to_dict()) + "\n")
     else:
         with table_file(path) as write:
-            write(found.columns())
+            write(found.table())
 
 
 def _lines(found: Monitoring) -> Iterator[tuple[str, str]]:
     windows = plural(len(found.windows), "window")
-    yield (
-        "title",
-        f"{printable(found.name, 60)} against {printable(found.profile.name, 60)}: {windows}",
-    )
-    yield "plain", printable(found.verdict)
-    yield "plain", printable(found.promise)
-    alarms = [w for w in found.windows if w.alarm]
+    reference = printable(found.reference.name, 60)
+    yield "title", f"{printable(found.name, 60)} against {reference}: {windows}"
+    for line in found.sentences:
+        yield "plain", printable(line)
+    yield "plain", promise_sentence(found)
+    alarms = list(found.alarms)
     shown = alarms[-SHOWN:] or list(found.windows[-3:])
     yield "head", "Alarms" if alarms else "The last windows"
     for window in shown:
         yield "plain", _line(window)
-        for reason in window.reasons[:3]:
-            yield "plain", f"      {printable(reason.text)}"
+        for text in window_sentences(window, found)[:3]:
+            yield "plain", f"      {printable(text)}"
     if len(alarms) > len(shown):
         yield "plain", f"  … and {len(alarms) - len(shown):,} earlier ones"
 
 
-def _line(window: WindowResult) -> str:
-    if not window.judged:
-        return f"  {printable(window.label, 40)}  {window.rows:,} rows  too few to be judged"
-    return (
-        f"  {printable(window.label, 40)}  {window.rows:,} rows  "
-        f"{window.score / window.level:.2f} of the alarm level  "
-        f"AUC {window.effect:.2f}  p {window.p_text}"
-    )
+def _line(window: Window) -> str:
+    first = f"  {printable(window.label, 40)}  {window.rows:,} rows  "
+    level = f"{window.level:.2f} (1 = alarm)" if window.status == "judged" else window.status
+    if window.size is None or window.p is None:
+        return first + level
+    return f"{first}{level}  size {window.size:.2f}  p {window.p:.2g}"
 
 
 def _judged(terminal: Terminal, found: Monitoring, outputs: WatchOutputs) -> list[Gate]:
@@ -147,7 +143,7 @@ def _judged(terminal: Terminal, found: Monitoring, outputs: WatchOutputs) -> lis
     failed: list[Gate] = []
     told: list[str] = []
     for window in found.new_windows:
-        values = values_of_window(window)
+        values = values_of_window(window, found)
         here = crossed(outputs.fail_on or [], values)
         failed += [gate for gate in here if gate not in failed]
         told += [f"--fail-on {gate}: {printable(gate.found(values))}." for gate in here]

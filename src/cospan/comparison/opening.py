@@ -24,8 +24,7 @@ from cospan.data import (
     set_names,
 )
 from cospan.errors import InputError, SourceError
-from cospan.monitoring import Profile
-from cospan.monitoring.files import is_profile_file
+from cospan.model_file import PROFILE, is_file_of, profile_rows
 from cospan.summary import Summary
 
 
@@ -59,6 +58,7 @@ def open_pair(
 ) -> Opened:
     """Open two sets, or two classes of `A`, and the rows to score with them."""
     label, a, b, labels = classes
+    groups, options = _groups_of(options, ["A", "B"], one_table=B is None)
     if labels is not None and Z is None:
         raise InputError("labels= belong to Z, and there is no Z; pass the rows they label as Z=.")
     if B is None:
@@ -66,8 +66,11 @@ def open_pair(
     elif label is None and (a is not None or b is not None):
         raise InputError("a= and b= name classes; label= must say where the classes are.")
     parts = [
-        _open(thing, name or letter, options, label=label, label_value=value)
-        for thing, name, letter, value in ((A, names[0], "A", a), (B, names[1], "B", b))
+        _open(thing, name or letter, {**options, "groups": own}, label=label, label_value=value)
+        for thing, name, letter, value, own in (
+            (A, names[0], "A", a, groups[0]),
+            (B, names[1], "B", b, groups[1]),
+        )
     ]
     own = set_names(
         [
@@ -82,7 +85,7 @@ def open_pair(
     if called[0] == called[1]:
         called = [f"{called[0]} (A)", f"{called[1]} (B)"]
     sets = Sets(called, _alike(parts, called))
-    further = _further(Z, names[2], sets, label, labels, options)
+    further = _further(Z, names[2], sets, label, labels, _not_features(options, groups))
     name_z = None if further is None else names[2] or set_names([*called, further.name])[-1]
     return Opened(sets, further, name_z, labels is not None, (a, b))
 
@@ -120,7 +123,8 @@ def _two_classes(A: Any, label: Any, a: Any, b: Any, options: Any) -> tuple[Any,
 
 def classes_of(A: Any, label: Any, options: Any) -> list[Any]:
     """The classes of one table."""
-    return list(open_source(A, label=label, **options).classes())
+    reading = {name: value for name, value in options.items() if name != "groups"}
+    return list(open_source(A, label=label, **reading).classes())
 
 
 def open_many(sets: Any, Z: Any, label: Any, name_z: str | None, options: dict[str, Any]) -> Opened:
@@ -131,7 +135,8 @@ def open_many(sets: Any, Z: Any, label: Any, name_z: str | None, options: dict[s
     if label is not None:
         if isinstance(sets, Mapping):
             raise InputError("label= takes the classes of one table; pass it instead of a mapping.")
-        source = open_source(sets, label=label, **options)
+        groups, options = _groups_of(options, ["A"], one_table=True)
+        source = open_source(sets, label=label, groups=groups[0], **options)
         opened: Sets = ClassesOf(encode([source])[0])
     else:
         things = named_sets(sets)
@@ -139,9 +144,13 @@ def open_many(sets: Any, Z: Any, label: Any, name_z: str | None, options: dict[s
             how_many = "is one set" if things else "are no sets"
             raise InputError(f"There {how_many} to compare; give two or more.")
         refuse_too_many(len(things), "sets")
-        parts = [_open(thing, name, options) for name, thing in things.items()]
+        groups, options = _groups_of(options, list(things))
+        parts = [
+            _open(thing, name, {**options, "groups": own})
+            for (name, thing), own in zip(things.items(), groups, strict=True)
+        ]
         opened = Sets(tuple(things), _alike(parts, list(things)))
-    further = _further(Z, name_z, opened, label, None, options)
+    further = _further(Z, name_z, opened, label, None, _not_features(options, groups))
     if further is None:
         return Opened(opened)
     return Opened(opened, further, name_z or set_names([*opened.names, further.name])[-1])
@@ -177,37 +186,56 @@ def names_of(things: Sequence[Any]) -> list[str]:
     return [f"{name} ({k})" if named.count(name) > 1 else name for k, name in enumerate(named, 1)]
 
 
+def _groups_of(
+    options: dict[str, Any], names: Sequence[str], *, one_table: bool = False
+) -> tuple[list[Any], dict[str, Any]]:
+    """The groups of each set, and the other options."""
+    groups = options.get("groups")
+    rest = {name: value for name, value in options.items() if name != "groups"}
+    if groups is None or isinstance(groups, str) or one_table:
+        return [groups] * len(names), rest
+    if isinstance(groups, Mapping) and set(groups) == set(names):
+        return [groups[name] for name in names], rest
+    if isinstance(groups, list | tuple) and len(groups) == len(names):
+        return list(groups), rest
+    raise InputError(
+        f"groups= is a column's name, or an array for each of the {len(names)} sets, in their "
+        "order."
+    )
+
+
+def _not_features(options: dict[str, Any], groups: Sequence[Any]) -> dict[str, Any]:
+    """Options for further rows, which may have the column of the groups, too."""
+    if not isinstance(groups[0], str):
+        return options
+    return {**options, "drop": [*(options.get("drop") or ()), groups[0]]}
+
+
 # ---- any number of sets ------------------------------------------------------------------------
 
 
-Part = Source | Table | Summary | Profile
+Part = Source | Table | Summary
 
 
 def _open(thing: Any, name: str, options: dict[str, Any], **classes: Any) -> Part:
     """A file keeps its own name for messages; a variable has none, so it gets the set's."""
-    if isinstance(thing, str | os.PathLike) and is_profile_file(thing):
-        return Profile.load(thing)
-    if isinstance(thing, Summary | Profile):
+    if isinstance(thing, Summary):
+        if options.get("groups") is not None:
+            raise InputError(
+                f"groups= needs rows, and {name} is a summary of some; pass the rows themselves."
+            )
         return thing
+    if isinstance(thing, str | os.PathLike) and is_file_of(thing, PROFILE):
+        name, thing = profile_rows(thing)
+    elif hasattr(thing, "kept_rows"):  # a profile
+        name, thing = thing.name, thing.kept_rows
     named = isinstance(thing, str | os.PathLike | Source | Table)
     return open_source(thing, name=None if named else name, **classes, **options)
 
 
 def _alike(parts: Sequence[Part], names: Sequence[str]) -> list[Source | Summary]:
-    """The same sets, called `names`, with one encoding of their columns.
-
-    A profile was encoded when it was made, so all others are encoded by its plan.
-    """
-    plans = [part.plan for part in parts if isinstance(part, Profile)]
-    if any(plan != plans[0] for plan in plans):
-        raise InputError(
-            "The profiles encode their columns differently; compare the data of one of them."
-        )
-    plan = plans[0] if plans else None
-    found: list[Any] = [part.summary if isinstance(part, Profile) else part for part in parts]
-    for k, part in enumerate(found):
-        if isinstance(part, Table) and plan is not None:
-            found[k] = encode_by(part, plan, name=names[k])
+    """The same sets, called `names`, with one encoding of their columns."""
+    found: list[Any] = list(parts)
     opened = [k for k, part in enumerate(found) if isinstance(part, Source | Table)]
     if opened:
         encoded = encode([found[k] for k in opened], [names[k] for k in opened])

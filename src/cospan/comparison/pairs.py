@@ -9,16 +9,17 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan.base.keys import text_keys
 from cospan.base.notes import Note
 from cospan.base.types import Floats
 from cospan.comparison.fitting import Fitted
 from cospan.comparison.opening import Opened
-from cospan.comparison.reading import Progress, ReadSet, Sets, sample_size
+from cospan.comparison.reading import Progress, ReadSet, Sets
 from cospan.comparison.scorer import Scored, pair_angle
 from cospan.comparison.scoring import Group
 from cospan.comparison.settings import Settings
@@ -27,13 +28,16 @@ from cospan.evidence import (
     FEWEST_ROWS,
     Changes,
     Finding,
+    Fold,
     RowsToCheck,
     Separation,
+    Size,
     Totals,
     find_changes,
     separation,
+    size_of,
 )
-from cospan.model import JointFrame, angles_of, fit_calibration, log_odds_of
+from cospan.model import JointFrame, log_odds_of
 from cospan.summary import random_rows, rows_within
 
 SHOWN_ROWS, SHOWN_BYTES = 1_000, 2**25  # of each of K sets; of all of them together
@@ -61,63 +65,45 @@ class Pairs(NamedTuple):
         return matrix
 
 
-def separate_pairs(groups: Sequence[Group], fitted: Fitted) -> Pairs:
-    """How far apart each pair's own rows are."""
+def separate_pairs(groups: Sequence[Group], fitted: Fitted, copies: bool) -> Pairs:
+    """How far apart each pair's own rows are; without `copies` each row counts once."""
     calibrated = bool(fitted.model.geometry.calibration.offsets)
-    n_fitted = sample_size(fitted.model.n_features)
-    found = {
-        (i, j): separation(
-            *_levelled(
-                _pair_angles(groups, i, j, calibrated, n_fitted), groups[i].kept, groups[j].kept
-            ),
-            bins=None if calibrated else RAW_BINS,
-        )
-        for i, j in itertools.combinations(fitted.order, 2)
-    }
+    found = {}
+    for i, j in itertools.combinations(fitted.order, 2):
+        one, other = groups[i].kept, groups[j].kept
+        theta = [pair_angle(kept.weights, i, j) for kept in (one, other)]
+        if one.alignment is not None and other.alignment is not None:
+            theta = [one.theta, other.theta]
+        apart = separation(*theta, bins=None if calibrated else RAW_BINS)
+        found[i, j] = replace(apart, auc=size_between(one, other, i, j, copies=copies))
     return Pairs(len(groups), found)
 
 
-def _pair_angles(
-    groups: Sequence[Group], i: int, j: int, calibrated: bool, n_fitted: int
-) -> tuple[Floats, Floats]:
-    """Angles of the rows of sets i and j between the two, 0 for i.
-
-    One gain serves all sets, and two of many may differ less than the others do: their own rows
-    say what the angle between them is worth, as when the two are compared alone. Of large sets
-    more rows are scored than the gain was fitted to, and again these say it: the interval of a
-    distance takes the gain to be as good as the rows in it.
-    """
-    kept = [groups[k].kept for k in (i, j)]
-    few = max(len(one.ids) for one in kept) <= n_fitted
-    if not calibrated or (len(groups) == 2 and few):
-        if kept[0].alignment is not None:
-            return kept[0].theta, kept[1].theta
-        return pair_angle(kept[0].weights, i, j), pair_angle(kept[1].weights, i, j)
-    both = np.concatenate([one.weights[:, [i, j]] for one in kept])
-    own = np.repeat([0, 1], [len(one.ids) for one in kept])
-    log_odds = -log_odds_of(both)
-    found = fit_calibration(log_odds, own, np.ones(len(own)))
-    theta = np.asarray(angles_of(np.exp(-log_odds[:, 0]), np.exp(-log_odds[:, 1]), found))
-    return theta[own == 0], theta[own == 1]
+def size_between(one: Scored, other: Scored, i: int, j: int, *, copies: bool = True) -> Size:
+    """The size of the difference between sets i and j, from scored rows of both."""
+    folds = []
+    n_folds = 1 + max(int(kept.dealt.max()) for kept in (one, other) if kept.dealt is not None)
+    parts = [_scores(kept, i, j, copies) for kept in (one, other)]
+    for fold in range(n_folds):
+        (a, groups_a), (b, groups_b) = (
+            (score[dealt == fold], None if groups is None else groups[dealt == fold])
+            for score, dealt, groups in parts
+        )
+        folds.append(Fold(a, b, groups_a, groups_b))
+    return size_of(folds)
 
 
-def _levelled(angles: tuple[Floats, Floats], one: Scored, other: Scored) -> tuple[Floats, Floats]:
-    """The angles with one for all rows of equal values, whichever set they are in.
-
-    Leaving a row out moves it a little to the other set, so that of two equal rows in different
-    sets each looks more like the other's. Among numbers that is one pair in many; among
-    categories most pairs are equal, and would all be ordered wrongly instead of not at all.
-    """
-    if one.keys is None or other.keys is None:
-        return angles
-    kinds = np.unique(np.concatenate([one.keys, other.keys]), return_inverse=True)[1]
-    theta, first = np.concatenate(angles), len(angles[0])
-    times = np.bincount(kinds)
-    times_a = np.bincount(kinds[:first], minlength=len(times))
-    mean = np.bincount(kinds, weights=theta) / times
-    shared = ((times_a > 0) & (times_a < times))[kinds]
-    theta = np.where(shared, mean[kinds], theta)
-    return theta[:first], theta[first:]
+def _scores(
+    kept: Scored, i: int, j: int, copies: bool
+) -> tuple[Floats, NDArray[np.intp], NDArray[Any] | None]:
+    """What rows say of set j against set i, their folds, and their groups."""
+    assert kept.squared is not None
+    assert kept.dealt is not None
+    assert kept.keys is not None
+    rows = np.arange(len(kept.dealt)) if copies else np.unique(kept.keys, return_index=True)[1]
+    log_odds = log_odds_of(kept.squared[rows][:, [i, j]])
+    groups = None if kept.groups is None else text_keys(kept.groups[rows])
+    return log_odds[:, 1] - log_odds[:, 0], kept.dealt[rows], groups
 
 
 def shown_rows(read: Sequence[ReadSet], seed: int) -> list[Chunk]:
@@ -210,6 +196,7 @@ def study_pair(
         set_names=(sets.names[0], sets.names[1]),
         to_check=to_check,
         keys=both_keys(*(one.sample.merged for one in read)),
+        groups=_groups(read),
         totals=_totals(read),
         watched=(read[0].sample.watched, read[1].sample.watched),
         permutations=done.settings.n_permutations,
@@ -244,6 +231,12 @@ def _totals(read: Sequence[ReadSet]) -> tuple[Totals, Totals] | None:
         for one in read
     )
     return a, b
+
+
+def _groups(read: Sequence[ReadSet]) -> NDArray[np.uint64] | None:
+    """What rows of both sets share that belong together."""
+    known = [text_keys(one.sample.groups) for one in read if one.sample.groups is not None]
+    return np.concatenate(known) if len(known) == len(read) else None
 
 
 def both_keys(

@@ -19,7 +19,7 @@ from cospan._version import VERSION
 from cospan.base.notes import Note, warn
 from cospan.base.text import plural
 from cospan.comparison.auditing import Audited, audit_rows, rows_to_check, sides_of_labels
-from cospan.comparison.fitting import Model, fit_sets
+from cospan.comparison.fitting import Model, fit_folds, fit_sets, usual_rows, without_gain
 from cospan.comparison.opening import Opened
 from cospan.comparison.pairs import (
     ScoredSets,
@@ -28,7 +28,14 @@ from cospan.comparison.pairs import (
     shown_rows,
     study_pair,
 )
-from cospan.comparison.reading import SAMPLE_SEED, OwnRows, Progress, ReadSet, watched
+from cospan.comparison.reading import (
+    SAMPLE_SEED,
+    MappedFolds,
+    OwnRows,
+    Progress,
+    ReadSet,
+    watched,
+)
 from cospan.comparison.result import Result
 from cospan.comparison.scorer import Scorer, Sink
 from cospan.comparison.scoring import Group, Tally
@@ -36,6 +43,7 @@ from cospan.comparison.settings import Settings
 from cospan.data import Chunk, listing
 from cospan.errors import InputError
 from cospan.model import JointFrame
+from cospan.summary import dealt_by_number
 
 SCORED_ROWS = 200_000  # sets larger than this together are scored on a sample, in one pass
 FEW_ROWS = 30
@@ -67,7 +75,8 @@ def compare_sets(
     finally:  # after an error too: a column left out may be the reason
         warn(note for note in _source_notes(opened) if note.loud)
     names = done.opened.sets.names
-    pairs = separate_pairs(done.groups, done.fitted)
+    copies = done.opened.sets.dealing.by != "values"  # else each row is to count once
+    pairs = separate_pairs(done.groups, done.fitted, copies)
     labelled = done.further if done.opened.labelled else None
     audited = audit_rows(done.groups, names, labelled, done.opened.classes)
     pair, linkage = None, None
@@ -83,6 +92,8 @@ def compare_sets(
         shown = [] if done.shape else shown_rows(done.read, done.settings.seed)
     differs = pair is None or pair.changes.verdict.differs
     given = {name: value for name, value in asked.options.items() if value is not None}
+    if not isinstance(given.get("groups", ""), str):
+        given["groups"] = "given"
     warn((*done.fitted.model.notes, *audited.notes))
     return Result(
         names=names,
@@ -125,10 +136,12 @@ def _score_sets(
     stage = "fitting the frame" if joint else "fitting the sets"
     say(stage, 0, 1)
     picture = shape is not None
-    again = partial(sets.mapped, read, progress=progress) if sets.has_rows(read) else None
+    again = MappedFolds(sets, read, progress) if sets.has_rows(read) else None
     fitted = fit_sets(read, settings, joint=joint, picture=picture, first=sets.first, again=again)
+    folds = fit_folds(read, fitted, settings, picture=picture, again=again)
+    fitted, folds = without_gain(fitted, folds, read)
     say(stage, 1, 1)
-    scorer = Scorer(fitted.model, settings.weighting)
+    scorer = Scorer(fitted.model, settings.weighting, folds, usual_rows(read))
     groups = _score_own(opened, read, scorer, settings, progress, sink)
     further = _score_further(opened, scorer, progress, sink)
     return ScoredSets(settings, opened, shape, read, fitted, groups, further)
@@ -146,7 +159,7 @@ def _score_own(
     progress: Progress | None,
     sink: Sink | None,
 ) -> list[Group]:
-    """Score the sets' own rows, each left out of its set."""
+    """Score the sets' own rows, each by the model of the folds that it is not in."""
     tallies = [Tally(scorer, k, SAMPLE_SEED) for k in range(len(read))]
     for part in opened.sets.rows(read, bool(settings.score_all), progress):
         scored = tallies[part.number].add(part)
@@ -167,8 +180,11 @@ def _score_further(
     a, b = opened.sets.names[:2]
     sides = partial(sides_of_labels, names=(a, b), classes=opened.classes)
     tally = Tally(scorer, None, SAMPLE_SEED, sides if opened.labelled else None)
+    done, n_folds = 0, opened.sets.dealing.n_folds
     for chunk in watched(opened.further, f"scoring {name}", progress):
-        scored = tally.add(OwnRows(-1, chunk))
+        dealt = dealt_by_number(done + np.arange(len(chunk.rows)), n_folds)
+        done += len(dealt)
+        scored = tally.add(OwnRows(-1, chunk, dealt))
         if sink is not None:
             sink(opened.sets.names, name, scored)
     return tally.finish(name)

@@ -143,7 +143,7 @@ def _group(group: ScoredGroup) -> dict[str, object]:
     theta = np.asarray(group.alignment.degrees)
     quantiles = np.quantile(theta, [0.05, 0.25, 0.5, 0.75, 0.95])
     return {
-        **_counts(Size(group.name, group.total, group.n), group.leave_one_out, group.neither),
+        **_counts(Size(group.name, group.total, group.n), group.out_of_fold, group.neither),
         "theta_degrees": {
             "mean": float(theta.mean()),
             **{f"q{q}": float(v) for q, v in zip((5, 25, 50, 75, 95), quantiles, strict=True)},

@@ -41,7 +41,9 @@ def score_columns(names: Sequence[str], sets: Any, scored: Scored) -> dict[str, 
 'weight y': [0.25]}
     """
     if scored.alignment is not None:
-        return score_table(scored.alignment, sets, scored.ids, scored.own)
+        return score_table(
+            scored.alignment, sets, scored.ids, scored.own, typicality=scored.typicality
+        )
     called = np.array(names)
     first, second = scored.nearest.T
     return {

@@ -1,4 +1,8 @@
-"""Rows are scored by a fitted model: the probability of each set, and how usual a row is for it."""
+"""Rows are scored: the probability of each set, and how usual a row is for it.
+
+Further rows are scored by the model of all rows, a set's own by the models of the folds that they
+are not in. How usual a row is has nothing to do with the model: `UsualRows` says it.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan.base import arrays
 from cospan.base.types import Floats
-from cospan.comparison.fitting import Model
+from cospan.comparison.fitting import FoldModel, Model
+from cospan.comparison.reading import OwnRows, value_keys
 from cospan.data import Chunk
-from cospan.evidence import row_keys
 from cospan.model import (
     Alignment,
     JointFrame,
+    UsualRows,
     below_rate,
     calibrated_weights,
-    strange_p,
     suspicion_of,
 )
 
@@ -32,25 +37,13 @@ class Scored(NamedTuple):
     alignment: Alignment | None  # what a joint frame of two sets says besides
     ids: NDArray[Any]
     labels: NDArray[Any] | None
-    keys: NDArray[np.uint64] | None = None  # equal where rows are; of a set's own rows
     strange: Floats | None = None  # (n,): the p-value of belonging to any set
     own: NDArray[np.intp] | None = None  # (n,): the number of its set or label; -1: none
-
-    @classmethod
-    def of(
-        cls,
-        alignment: Alignment,
-        ids: NDArray[Any],
-        labels: NDArray[Any] | None,
-        keys: NDArray[np.uint64] | None = None,
-        own: NDArray[np.intp] | None = None,
-    ) -> Scored:
-        """What a joint frame of two sets says."""
-        weights = np.asarray(alignment.posterior, dtype=np.float64)
-        a, b = alignment.typicality_a, alignment.typicality_b
-        usual = None if a is None or b is None else np.column_stack([a, b])
-        strange = strange_p(alignment)
-        return cls(weights, _known(usual, weights), alignment, ids, labels, keys, strange, own)
+    # Of a set's own rows:
+    squared: Floats | None = None  # (n, K): their squared costs, out of fold
+    dealt: NDArray[np.intp] | None = None  # (n,): the fold of each
+    groups: NDArray[Any] | None = None  # (n,): what rows that belong together share
+    keys: NDArray[np.uint64] | None = None  # (n,): equal where rows are
 
     @property
     def theta(self) -> Floats:
@@ -75,42 +68,79 @@ Sink = Callable[[Sequence[str], str, Scored], None]  # all names, a set's, and r
 
 
 class Scorer(NamedTuple):
-    """A fitted model, and how it weighs."""
+    """A fitted model and those of its folds, and how they weigh."""
 
     model: Model
     weighting: str = "cost"
+    folds: tuple[FoldModel, ...] = ()
+    usual: UsualRows | None = None
 
     @property
     def n_sets(self) -> int:
         return self.model.geometry.n_sets
 
-    def score(self, chunk: Chunk, own: int | None = None, removed: Floats | None = None) -> Scored:
-        """Score rows; those of set number `own` as if they had never been part of it."""
-        keys = None if own is None else row_keys(list(np.asarray(chunk.rows).T))
-        place = None if own is None else np.full(len(chunk.rows), own, dtype=np.intp)
+    def score(self, chunk: Chunk, dealt: NDArray[np.intp] | None = None) -> Scored:
+        """Score rows of no set; `dealt` deals them to what folds find usual."""
+        alignment: Alignment | None = None
         if isinstance(self.model, JointFrame):
-            alignment = self._aligned(self.model, chunk.rows, own, removed)
-            return Scored.of(alignment, chunk.ids, chunk.labels, keys, place)
-        if place is None:
-            squared = self.model.squared_costs(chunk.rows)
+            alignment = self.model.align(chunk.rows, weighting=self.weighting)
+            weights, squared = alignment.posterior, _squared(alignment)
         else:
-            squared = self.model.left_out_costs(chunk.rows, place, sample_weight=removed)
-        weights = calibrated_weights(squared, self.model.geometry.calibration)
-        weights = np.asarray(weights, dtype=np.float64)
-        usual = self.model.typicality
-        typicality = _known(None if usual is None else usual.p_values(squared), weights)
-        strange = np.full(len(weights), np.nan)
-        if usual is not None:
-            strange = usual.strange(np.asarray(squared, dtype=np.float64))
-        return Scored(weights, typicality, None, chunk.ids, chunk.labels, keys, strange, place)
+            squared = arrays.to_numpy(self.model.squared_costs(chunk.rows))
+            weights = calibrated_weights(squared, self.model.geometry.calibration)
+        scored = self._scored(chunk, dealt, np.asarray(weights, dtype=np.float64), alignment)
+        known = self.model.typicality
+        if dealt is not None or known is None or self.weighting == "frame":
+            return scored
+        squared = squared.astype(np.float64)
+        usual = np.asarray(known.p_values(squared))
+        return scored._replace(typicality=usual, strange=known.strange(squared))
 
-    def _aligned(
-        self, frame: JointFrame, rows: NDArray[Any], own: int | None, removed: Floats | None
-    ) -> Alignment:
-        if own is None:
-            found: Alignment = frame.align(rows, weighting=self.weighting)
-            return found
-        return frame.left_out(rows, "AB"[own], weighting=self.weighting, sample_weight=removed)
+    def score_own(self, part: OwnRows) -> Scored:
+        """Score a set's own rows, each by the model of the folds that it is not in."""
+        chunk, n = part.chunk, len(part.chunk.rows)
+        squared = np.empty((n, self.n_sets))
+        weights = np.empty((n, self.n_sets))
+        aligned: list[Alignment] = []
+        places = [np.flatnonzero(part.dealt == fold) for fold in range(len(self.folds))]
+        for model, place in zip(self.folds, places, strict=True):
+            rows = np.asarray(chunk.rows)[place]
+            if isinstance(self.model, JointFrame):
+                found = model.aligned(rows, self.weighting)
+                aligned.append(found)
+                squared[place], weights[place] = _squared(found), found.posterior
+            else:
+                squared[place] = model.squared_costs(rows)
+                weights[place] = calibrated_weights(squared[place], model.calibration)
+        alignment = None
+        if aligned:
+            back = np.argsort(np.concatenate(places))
+            alignment = Alignment.concatenate(aligned)[back]
+        return self._scored(chunk, part.dealt, weights, alignment)._replace(
+            own=np.full(n, part.number, dtype=np.intp),
+            squared=squared,
+            dealt=part.dealt,
+            groups=chunk.groups,
+            keys=value_keys(chunk),
+        )
+
+    def _scored(
+        self,
+        chunk: Chunk,
+        dealt: NDArray[np.intp] | None,
+        weights: Floats,
+        alignment: Alignment | None,
+    ) -> Scored:
+        typicality, strange = np.full_like(weights, np.nan), np.full(len(weights), np.nan)
+        if self.usual is not None and dealt is not None:
+            costs = self.usual.squared_costs(arrays.to_numpy(chunk.rows), dealt)
+            typicality, strange = self.usual.p_values(costs), self.usual.strange(costs)
+        return Scored(weights, typicality, alignment, chunk.ids, chunk.labels, strange)
+
+
+def _squared(alignment: Alignment) -> Floats:
+    costs = [arrays.to_numpy(cost) for cost in (alignment.cost_a, alignment.cost_b)]
+    return np.stack(costs, axis=1) ** 2
 
 
 class LikeNeither(NamedTuple):
@@ -140,12 +170,6 @@ class LikeNeither(NamedTuple):
         place = np.flatnonzero(found)
         place = place[np.argsort(strange[place], kind="stable")]
         return cls(sets[place], ids[place], typicality[place])
-
-
-def _known(typicality: Any, weights: Floats) -> Floats:
-    if typicality is None:
-        return np.full_like(weights, np.nan)
-    return np.asarray(typicality, dtype=np.float64)
 
 
 def like_neither(strange: Floats | None) -> NDArray[np.bool_]:

@@ -62,8 +62,10 @@ class ScoredGroup:
         Which kept rows `rows` are: ``rows[i]`` has the angle ``alignment.theta[row_index[i]]``.
     attribution : ndarray of shape (shown, d) or None
         For each of `rows`, how far every feature pulls it: negative to A, positive to B.
-    leave_one_out : bool
-        Whether a row's own share in the frame was taken out before it was scored.
+    scored : Scored
+        The kept rows as any number of sets has them: probabilities, typicality, suspicion.
+    out_of_fold : bool
+        Whether rows were scored by frames that they had no part in, since they are of a set.
     sampled : bool
         Whether only a uniform sample of the set was scored (`n` is then the sample's size).
     total : int
@@ -92,7 +94,8 @@ class ScoredGroup:
     rows: NDArray[np.floating[Any]] | None
     row_index: NDArray[np.intp]
     attribution: NDArray[np.floating[Any]] | None
-    leave_one_out: bool
+    scored: Scored
+    out_of_fold: bool
     sampled: bool
     total: int = 0
     labels: NDArray[Any] | None = None
@@ -101,11 +104,6 @@ class ScoredGroup:
     def __post_init__(self) -> None:
         if self.total == 0:
             object.__setattr__(self, "total", self.n)
-
-    @property
-    def scored(self) -> Scored:
-        """The kept rows as any number of sets has them."""
-        return Scored.of(self.alignment, self.ids, self.labels)
 
     @property
     def neither(self) -> NDArray[np.bool_]:
@@ -182,20 +180,21 @@ class Tally:
     def add(self, part: OwnRows) -> Scored:
         """Score more rows of the group, and count them."""
         chunk = part.chunk
-        scored = self._scorer.score(chunk, self._own, part.weights)
+        if self._own is None:
+            scored = self._scorer.score(chunk, part.dealt)
+        else:
+            scored = self._scorer.score_own(part)
         if self._sides is not None and scored.labels is not None:
             scored = scored._replace(own=self._sides(scored.labels))
         self._kept.add(scored)
         K = len(self._nearest)
         self._nearest += np.bincount(scored.weights.argmax(axis=1), minlength=K)
+        keys = keys_of(scored, self._own)
+        self._notable.add(keys, chunk.rows)
         if scored.alignment is not None:
             self._counts += _histogram(scored.theta, FINE_BINS)
             self._shown.add(chunk._replace(labels=None))
-            side = None if self._own is None else "AB"[self._own]
-            self._notable.add(keys_of_two(scored.alignment, side, chunk.labels), chunk.rows)
             return scored
-        keys = keys_of_many(scored.weights, scored.typicality, self._own)
-        self._notable.add(keys, chunk.rows)
         for j in range(K):
             if self._own not in (None, j):
                 theta = pair_angle(scored.weights, self._own, j)
@@ -224,7 +223,8 @@ class Tally:
             rows=rows,
             row_index=np.searchsorted(self._kept.positions, self._shown.positions),
             attribution=self._pulls(self._scorer.model, rows),
-            leave_one_out=self._own is not None,
+            scored=kept,
+            out_of_fold=self._own is not None,
             sampled=found.sampled,
             total=total,
             labels=kept.labels,
@@ -264,7 +264,7 @@ class NotableRows:
     >>> frame = JointFrame.fit(A, B)
     >>> notable = NotableRows(size=1)
     >>> scored = frame.align(A)
-    >>> notable.add(keys_of_two(scored, "A"), A)
+    >>> notable.add({"other": scored.theta}, A)
     >>> bool(scored.theta.argmax() in notable.positions)
     True
     """
@@ -310,36 +310,23 @@ class NotableRows:
         return np.flatnonzero(best)
 
 
-def keys_of_two(
-    alignment: Alignment, side: str | None = None, labels: NDArray[Any] | None = None
-) -> Keys:
+def keys_of(scored: Scored, own: int | None) -> Keys:
     """What makes rows worth a look: how much, under each name.
 
-    `side` is the set the rows belong to, "A" or "B"; None for rows of neither.
+    `own` is the number of the set that the rows are of; None for rows of none.
     """
-    theta = np.asarray(alignment.theta, dtype=np.float64)
-    found = {"border": -np.abs(theta - np.pi / 4)}
-    if side is not None:
-        found["other"] = theta if side == "A" else -theta
-    else:
-        found |= _by_label(theta, labels)
-    if alignment.typicality_a is not None and alignment.typicality_b is not None:
-        usual = np.maximum(np.asarray(alignment.typicality_a), np.asarray(alignment.typicality_b))
-        # Of equally unusual rows the one that costs most.
-        cost = np.minimum(np.asarray(alignment.cost_a), np.asarray(alignment.cost_b))
-        found["neither"] = -usual + TIE_BREAK * cost / (1 + cost)
-    return found
-
-
-def keys_of_many(
-    weights: NDArray[np.float64], typicality: NDArray[np.float64], own: int | None
-) -> Keys:
-    """The same for rows of set number `own` of K, by their probabilities of each set."""
+    weights = scored.weights
     first, second = -np.sort(-weights, axis=1)[:, :2].T
     found = {"border": second - first}
-    found["other" if own is not None else "sure"] = first if own is None else -weights[:, own]
-    if not np.isnan(typicality).any():
-        found["neither"] = -typicality.max(axis=1)
+    if own is not None:
+        found["other"] = -weights[:, own]
+    elif scored.alignment is None:
+        found["sure"] = first
+    else:
+        found |= _by_label(scored.theta, scored.labels)
+    if scored.strange is not None and not np.isnan(scored.strange).any():
+        # Of equally usual rows the stranger one.
+        found["neither"] = -scored.typicality.max(axis=1) - TIE_BREAK * scored.strange
     return found
 
 

@@ -23,6 +23,7 @@ class Options(Given, total=False):
     n_permutations: int
     score_all: bool | None
     exact: bool | None
+    groups: Any
     columns: Sequence[str | int] | None
     id_column: str | None
     chunk_rows: int | None

@@ -232,7 +232,7 @@ def many_lines(c: ManyComparison, width: int) -> Iterator[Line]:
     yield from _section(which, _pairs(c, closest, width))
     if np.any(c.fisher_rao):  # else no row is explained better by one set than by another
         title = f"Rows that their own set explains best: {c.accuracy:.1%}"
-        yield from _section(f"{title} (leave-one-out, every set counting alike)", _sets(c))
+        yield from _section(f"{title} (out of fold, every set counting alike)", _sets(c))
     flagged = plural(int(np.sum(np.asarray(c.audit.flagged))), "row")
     worst = _worst_rows(c.audit, c.ids, "in", lambda i: f"{c.weights[i].max():.0%} likely")
     yield from _section(f"Rows worth a look ({flagged} more like another set)", worst)

@@ -21,14 +21,15 @@ from .columns import (
     having,
     plan_from,
     present,
+    read_columns,
 )
 from .engine import FEWEST_LABELLINGS, FEWEST_ROWS, Found, Smallest, find
 from .findings import Finding
-from .functions import Reading, RowFunctions
+from .functions import Reading, RowFunctions, legendre, midranks
 from .parts import FeatureParts, feature_parts
 from .quality import Quality, QualityNote
 from .relations import PairChange, PairTable
-from .repeats import row_keys
+from .repeats import repeated_rows
 from .shift import Separation, ShiftTest, separation, shift_test
 from .size import Fold, Size, size_of
 from .test import SQUARE
@@ -65,9 +66,12 @@ __all__ = [
     "find",
     "find_changes",
     "having",
+    "legendre",
+    "midranks",
     "plan_from",
     "present",
-    "row_keys",
+    "read_columns",
+    "repeated_rows",
     "separation",
     "shift_test",
     "size_of",

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from cospan.base.keys import mixed, row_keys
 from cospan.base.types import Floats
 
 from .functions import Reading
@@ -46,7 +47,7 @@ def repeated_rows(
 
     def counted(columns: Sequence[Floats]) -> tuple[NDArray[np.uint64], Floats, NDArray[np.bool_]]:
         """A key of each row, z of the pairs of equal ones, and where these are beyond chance."""
-        key = row_keys(columns) if keys is None else _mixed(row_keys(columns), keys)
+        key = row_keys(columns) if keys is None else mixed(row_keys(columns), keys)
         _, group, count = np.unique(key, return_inverse=True, return_counts=True)
         rows = np.flatnonzero(count[group] > 1)
         if len(rows) < 4:
@@ -113,24 +114,6 @@ def _pair_counts(
         within = (in_a * (in_a - 1)).sum() / 2, (in_b * (in_b - 1)).sum() / 2
         found.append((*within, float((in_a * in_b).sum())))
     return found
-
-
-def row_keys(columns: Sequence[Floats]) -> NDArray[np.uint64]:
-    """A number for each row, equal for equal rows: one NaN, and -0 is 0."""
-    key = np.zeros(len(columns[0]), dtype=np.uint64)
-    for values in columns:
-        plain = np.where(np.isnan(values), np.nan, values) + 0.0
-        key = _mixed(key, plain.astype(np.float64).view(np.uint64))
-    return key
-
-
-def _mixed(key: NDArray[np.uint64], more: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Splitmix64 of both: a change of one bit changes about half of the bits."""
-    with np.errstate(over="ignore"):
-        x = key * np.uint64(0x9E3779B97F4A7C15) + more
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(x ^ (x >> np.uint64(31)))
 
 
 def _again(key: NDArray[np.uint64]) -> NDArray[np.bool_]:

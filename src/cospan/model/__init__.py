@@ -22,6 +22,7 @@ from cospan.model.calibration import (
     angles_of,
     calibrated_weights,
     fit_calibration,
+    log_losses,
     log_odds_of,
 )
 from cospan.model.choice import tried_rows
@@ -38,9 +39,9 @@ from cospan.model.extreme_points import Prototypes, prototypes
 from cospan.model.frame import JointFrame
 from cospan.model.many import ManyFrame, set_number
 from cospan.model.prepared import Geometry, PreparedSets, in_feature_units
-from cospan.model.set_model import SetCosts
+from cospan.model.set_model import SetCosts, SetModel
 from cospan.model.settings import DEFAULTS, Given, Settings, settled
-from cospan.model.typicality import Typicality, below_rate
+from cospan.model.typicality import SetRows, Typicality, UsualRows, below_rate
 
 __all__ = [
     "DEFAULTS",
@@ -65,8 +66,11 @@ __all__ = [
     "RowMap",
     "RowsAgain",
     "SetCosts",
+    "SetModel",
+    "SetRows",
     "Settings",
     "Typicality",
+    "UsualRows",
     "angles_of",
     "attribute",
     "below_rate",
@@ -77,6 +81,7 @@ __all__ = [
     "in_feature_units",
     "integrated",
     "landmark_map",
+    "log_losses",
     "log_odds_of",
     "mapped_summary",
     "neither",

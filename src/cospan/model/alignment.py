@@ -213,16 +213,23 @@ class LeaveOneOut(NamedTuple):
 
 
 def score_table(
-    scored: Alignment, sets: Any, ids: Any, own: NDArray[np.intp] | None = None
+    scored: Alignment,
+    sets: Any,
+    ids: Any,
+    own: NDArray[np.intp] | None = None,
+    typicality: Floats | None = None,
 ) -> dict[str, NDArray[Any]]:
     """The columns of a table of scores, angles in degrees.
 
     `sets` is what to write in the column "set", for all rows or one by one; `own` says of which
-    set each row is, or labelled with (0: A, 1: B, -1: none).
+    set each row is, or labelled with (0: A, 1: B, -1: none); `typicality` (n, 2) is how usual it is
+    for each set, by default as the frame has it.
     """
     shares = arrays.to_numpy(scored.shares)
     unknown = np.full(len(shares), np.nan)
-    usual = (scored.typicality_a, scored.typicality_b)
+    usual: tuple[Any, Any] = (scored.typicality_a, scored.typicality_b)
+    if typicality is not None:
+        usual = (typicality[:, 0], typicality[:, 1])
     names = ("theta", "cost_a", "cost_b", "outside", "relational")
     theta, cost_a, cost_b, outside, relational = (
         arrays.to_numpy(getattr(scored, name)) for name in names

@@ -89,6 +89,10 @@ class CurvedSets:
     def calibration(self) -> Calibration:
         return self.costs.geometry.calibration
 
+    def refitted(self, mapped: Sequence[Summary]) -> CurvedSets:
+        """The same for other rows that went through the map; all that was chosen stays."""
+        return replace(self, costs=self.costs.refitted(mapped))
+
     def squared_costs(self, rows: Array) -> Array:
         """(n, K) squared costs of samples, in the dtype of the rows."""
         xp = arrays.namespace(rows)
@@ -224,15 +228,22 @@ class RowsAgain:
 # ---- whether curved features are worth it -----------------------------------------------------
 
 
-def with_curve(model: Model, tried: Tried, settings: Settings, again: Again | None) -> Model:
+def with_curve(
+    model: Model,
+    tried: Tried,
+    settings: Settings,
+    again: Again | None,
+    mapping: RowMap | None = None,
+) -> Model:
     """The model with a curve that answers for it, where that is better or asked for by number.
 
-    `again` is needed where the summaries' samples are not all rows.
+    `again` is needed where the summaries' samples are not all rows; `mapping` is a map that serves
+    these sets, too.
     """
     size = settings.curved()
     if size is None or not _possible(size, tried, settings, again):
         return model
-    trials = _Trials(tried, None if size == "auto" else int(size))
+    trials = _Trials(tried, None if size == "auto" else int(size), mapping)
     costs = trials.fitted(settings, again, by_choice=size == "auto")
     if costs is None:
         return model
@@ -278,7 +289,7 @@ def _all_rows_inside(working: WorkingSets) -> bool:
 class _Trials:
     """Costs of mapped rows, beside those of the plain model."""
 
-    def __init__(self, tried: Tried, size: int | None) -> None:
+    def __init__(self, tried: Tried, size: int | None, mapping: RowMap | None) -> None:
         working, trial, squared = tried
         assert trial is not None  # it is possible
         self.working, self.trial = working, trial
@@ -287,7 +298,7 @@ class _Trials:
             self.summaries = [
                 replace(x, sample=_all_rows(x)) if x._holds_rows else x for x in self.summaries
             ]
-        self.mapping = self._map(size)
+        self.mapping = self._map(size) if mapping is None else mapping
         self.judge = Judge(trial)
         self.plain = None if squared is None else self._candidate(squared)
 
@@ -313,13 +324,13 @@ class _Trials:
         # Are all rows so few more than the sampled ones that a trial can map them?
         sampled = sum(len(x.sample) for x in self.summaries)
         few_more = sum(x.count for x in self.summaries) <= _MAPPED_AT_ONCE * sampled
-        whole = inside or (getattr(again, "at_hand", False) and few_more)
-        if inside or not whole:
+        at_hand = few_more and again is not None and getattr(again, "at_hand", False)
+        whole = inside or at_hand
+        if again is not None and at_hand:
+            mapped = list(again(mapping))
+        else:
             of_samples = [x.sample for x in self.summaries]
             mapped = [mapped_summary(x.rows, x.weights, mapping) for x in of_samples]
-        else:
-            assert again is not None
-            mapped = list(again(mapping))
         if by_choice and not self._promising(mapped, settings):
             return None
         costs, squared = self._costs(mapped, settings)

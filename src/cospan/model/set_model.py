@@ -63,6 +63,7 @@ from cospan.summary import Summary
 
 if TYPE_CHECKING:
     from cospan.model.curved import Again, CurvedSets
+    from cospan.model.curves import RowMap
 
 Model = TypeVar("Model", bound="SetModel")
 T = TypeVar("T")
@@ -335,6 +336,7 @@ class SetCosts(SetModel):
         weighting: str = "cost",
         picture: bool = False,
         again: Again | None = None,
+        mapping: RowMap | None = None,
         **given: Unpack[Given],
     ) -> SetCosts:
         """Prepare K ≥ 2 sets; as :meth:`cospan.JointFrame.from_summaries` does two."""
@@ -346,7 +348,9 @@ class SetCosts(SetModel):
             raise InputError('weighting="frame" belongs to span="linear"; give both.')
         chosen = chosen_sets(summaries, settings, labels, picture)
         costs, tried = cls.of_chosen(chosen, settings, weighting)
-        return costs if weighting == "frame" else with_curve(costs, tried, settings, again)
+        if weighting == "frame":
+            return costs
+        return with_curve(costs, tried, settings, again, mapping)
 
     @classmethod
     def of_chosen(
@@ -354,18 +358,47 @@ class SetCosts(SetModel):
     ) -> tuple[SetCosts, Tried]:
         """Plain costs, and the rows they are tried on."""
         working, geometry, _ = chosen
+        costs, inner = cls._bare(working, geometry, weighting)
+        if weighting == "frame" and not calibrates(settings):
+            return costs, Tried(working, None, None)
+        costs, tried = calibrated(costs, chosen, settings, inner)
+        return (replace(costs, typicality=None) if weighting == "frame" else costs), tried
+
+    @classmethod
+    def _bare(
+        cls, working: WorkingSets, geometry: Geometry, weighting: str
+    ) -> tuple[SetCosts, Array | None]:
+        """Costs without a calibration, and the basis of their own span where they have one."""
         maps, basis, inner = maps_of(working, geometry, weighting), working.basis, None
         if geometry.shrinkage == 0 and geometry.pooling > 0:
             maps, inner = inside_span(maps)
             basis = inner if basis is None else arrays.matmul(basis, inner)
         notes = notes_on_weights(working.prepared.summaries)
-        costs = cls(
+        found = cls(
             geometry=geometry, weighting=weighting, maps=tuple(maps), basis=basis, notes=notes
         )
-        if weighting == "frame" and not calibrates(settings):
-            return costs, Tried(working, None, None)
-        costs, tried = calibrated(costs, chosen, settings, inner)
-        return (replace(costs, typicality=None) if weighting == "frame" else costs), tried
+        return found, inner
+
+    @classmethod
+    def settled(
+        cls, geometry: Geometry, summaries: Sequence[Summary], weighting: str = "cost"
+    ) -> SetCosts:
+        """Costs of these sets by the units, α, γ, ν and calibration of others."""
+        g = geometry
+        prepared = PreparedSets(
+            summaries,
+            span=g.span,
+            center=g.center if g.center_mode == "given" else g.center_mode,
+            balance=g.balance,
+            tol=g.tol,
+        )
+        working = prepared.working(g.units)
+        own = working.geometry(shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof)
+        return cls._bare(working, replace(own, calibration=g.calibration), weighting)[0]
+
+    def refitted(self, summaries: Sequence[Summary]) -> SetCosts:
+        """The same for other rows; all that was chosen stays."""
+        return self.settled(self.geometry, summaries, self.weighting)
 
     def log_determinants(self) -> Floats:
         """Minus twice that of the map."""

@@ -9,6 +9,10 @@ For a new row of the set every rank among the others is equally likely, whatever
 p is uniform (a left-out row faces a set of one row less, which matters in one part in n). Both
 costs and ranks come from the sample of rows that summaries carry; no rows are kept.
 
+Comparisons ask the same of :class:`UsualRows`, which takes no part in the angle: a row is compared
+with rows of its set out of fold, and columns enter as normal scores, so that heavy tails neither
+hide far-out rows nor make them all alike.
+
 No rank is below 1/(n + 1), so among few rows none would ever be called "neither". What decides
 that are the same ranks up to the largest costs, and from there on the tail of these
 (``cospan.base.tails``).
@@ -16,16 +20,25 @@ that are the same ranks up to the largest costs, and from there on the tail of t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg, special
 
 from cospan.base import arrays
 from cospan.base.tails import tail_p_values
 from cospan.base.tolerance import SAME_COST
 from cospan.base.types import Array, Floats
+
+#: Columns enter as normal scores within this range of a set's rows, at so many levels; beyond it
+#: linearly in robust deviations, a normal distribution's quartiles being this far apart.
+LEVELS = np.linspace(0.01, 0.99, 99)
+QUARTILES_APART = 1.35
+FARTHEST = 15.0  # deviations: one column alone must not outweigh all columns at half of it
+FINEST = 1e-9  # of a column's values: what is nearer is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +134,157 @@ class Typicality:
         if itself.any():  # the set's dearest row: it is compared with the others
             found[itself] = tail_p_values(scores[itself], usual[:-1])
         return found
+
+
+# ---- in a comparison: out of fold, and whatever the tails ---------------------------------------
+
+
+class NormalScores(NamedTuple):
+    """Columns of one set as normal scores; outside the range of most rows linear.
+
+    There a score is the distance from the median in robust deviations, or the score at the end of
+    the range and the distance from that, where tails are light: whatever is farther.
+    """
+
+    knots: tuple[tuple[Floats, Floats], ...]  # of each column: values, rising, and their scores
+    middle: Floats  # (d,): medians
+    low: Floats  # (d,): the ends of the range
+    high: Floats
+    unit: Floats  # (d,): one deviation
+
+    @classmethod
+    def learn(cls, rows: Floats) -> NormalScores:
+        """From rows (n, d) of the set."""
+        values = np.quantile(rows, LEVELS, axis=0)
+        scores = special.ndtri(LEVELS)
+        knots = []
+        for column in values.T:
+            different, place = np.unique(column, return_inverse=True)
+            knots.append((different, np.bincount(place, scores) / np.bincount(place)))
+        low, high = values[0], values[-1]
+        first, middle, third = np.quantile(rows, (0.25, 0.5, 0.75), axis=0)
+        unit = (third - first) / QUARTILES_APART
+        unit = np.where(unit > 0, unit, (high - low) / (scores[-1] - scores[0]))
+        unit = np.where(unit > 0, unit, rows.std(axis=0))
+        finest = FINEST * np.abs(rows).max(axis=0) + np.finfo(float).tiny
+        return cls(tuple(knots), middle, low, high, np.maximum(unit, finest))
+
+    def __call__(self, rows: Floats) -> Floats:
+        found = np.empty(rows.shape)
+        for j, (values, scores) in enumerate(self.knots):
+            found[:, j] = np.interp(rows[:, j], values, scores)
+        with np.errstate(over="ignore"):
+            away = (rows - self.middle) / self.unit
+            above, below = (rows - self.high) / self.unit, (rows - self.low) / self.unit
+            found = np.where(above > 0, np.maximum(found + above, away), found)
+            found = np.where(below < 0, np.minimum(found + below, away), found)
+        return np.clip(found, -FARTHEST, FARTHEST)
+
+
+class _Ellipsoid(NamedTuple):
+    """How far rows are from a set's: ‖x A‖² - ‖x B‖² with x their scores less the mean."""
+
+    scores: NormalScores
+    mean: Floats
+    across: Floats  # (d,) or (d, d)
+    less: Floats | None = None  # (d, n): in place of a d × d matrix where rows are few
+
+    @classmethod
+    def of(cls, rows: Floats, weights: Floats) -> _Ellipsoid:
+        """Of rows (n, d): correlations are shrunk by as much as d is of d + n."""
+        of_set = NormalScores.learn(rows)
+        end = special.ndtri(LEVELS[-1])
+        scores = np.clip(of_set(rows), -end, end)  # far-out rows are to be far from these
+        total, d = float(weights.sum()), rows.shape[1]
+        alpha = d / (d + total)
+        mean = weights @ scores / total
+        x = (scores - mean) * np.sqrt(weights / total)[:, None]
+        spread = np.sqrt(np.einsum("ij,ij->j", x, x))
+        spread = np.where(spread > 0, spread, 1.0)
+        x *= np.sqrt(1 - alpha) / spread
+        few = len(x) < d
+        matrix = x @ x.T if few else x.T @ x
+        matrix[np.diag_indices_from(matrix)] += alpha
+        root = linalg.cholesky(matrix, lower=True, overwrite_a=True)
+        if not few:
+            across = linalg.solve_triangular(root, np.diag(1 / spread), lower=True)
+            return cls(of_set, mean, np.ascontiguousarray(across.T))
+        less = linalg.solve_triangular(root, x / spread, lower=True)
+        return cls(of_set, mean, 1 / (spread * np.sqrt(alpha)), less.T / np.sqrt(alpha))
+
+    def squared(self, rows: Floats) -> Floats:
+        x = self.scores(rows) - self.mean
+        y = x @ self.across if self.across.ndim == 2 else x * self.across
+        found = np.einsum("ij,ij->i", y, y)
+        if self.less is not None:
+            z = x @ self.less
+            found -= np.einsum("ij,ij->i", z, z)
+        return np.asarray(np.maximum(found, 0.0))
+
+
+class SetRows(NamedTuple):
+    """Rows of one set to learn from, the fold of each, and how often each counts."""
+
+    rows: Floats
+    dealt: NDArray[np.intp]
+    weights: Floats
+
+
+class UsualRows(NamedTuple):
+    """What rows of each set are like, out of fold.
+
+    >>> rng = np.random.default_rng(0)
+    >>> dealt, count = np.arange(200) % 5, np.ones(200)
+    >>> sets = [SetRows(rng.normal(k, 1.0, size=(200, 3)), dealt, count) for k in (0, 4)]
+    >>> usual = UsualRows.learn(sets, n_folds=5)
+    >>> rows = np.array([[0.0, 0, 0], [4, 4, 4], [9, -9, 9]])
+    >>> usual.p_values(usual.squared_costs(rows, dealt[:3])).round(1)
+    array([[1., 0.],
+           [0., 1.],
+           [0., 0.]])
+    """
+
+    folds: tuple[tuple[_Ellipsoid, ...], ...]  # of each set, without each fold
+    ranks: Typicality
+
+    @classmethod
+    def learn(cls, sets: Sequence[SetRows], n_folds: int) -> UsualRows:
+        """From rows of every set and their folds."""
+        folds, costs = [], []
+        for one in sets:
+            without = []
+            for fold in range(n_folds):
+                others = one.dealt != fold
+                others = others if others.any() else ~others
+                without.append(_Ellipsoid.of(one.rows[others], one.weights[others]))
+            folds.append(tuple(without))
+            costs.append(_out_of_fold(without, one.rows, one.dealt))
+        own = np.repeat(np.arange(len(sets)), [len(one.rows) for one in sets])
+        squared = np.repeat(np.concatenate(costs)[:, None], len(sets), axis=1)
+        ranks = Typicality.of(squared, own, np.concatenate([one.weights for one in sets]))
+        assert ranks is not None  # all costs are finite
+        return cls(tuple(folds), ranks)
+
+    def squared_costs(self, rows: Floats, dealt: NDArray[np.intp]) -> Floats:
+        """(n, K): what rows cost each set, without the fold that each is in."""
+        rows = np.asarray(rows, dtype=np.float64)
+        return np.stack([_out_of_fold(own, rows, dealt) for own in self.folds], axis=1)
+
+    def p_values(self, squared: Floats) -> Floats:
+        """(n, K): how usual rows of these squared costs are for each set."""
+        return np.asarray(self.ranks.p_values(squared * (1 - SAME_COST)))
+
+    def strange(self, squared: Floats) -> Floats:
+        """(n,): the p-value of belonging to any of the sets."""
+        return self.ranks.strange(squared)
+
+
+def _out_of_fold(folds: Sequence[_Ellipsoid], rows: Floats, dealt: NDArray[np.intp]) -> Floats:
+    found = np.empty(len(rows))
+    for fold in np.unique(dealt).tolist():
+        place = np.flatnonzero(dealt == fold)
+        found[place] = folds[fold].squared(rows[place])
+    return found
 
 
 def below_rate(p: Floats, rate: float) -> NDArray[np.bool_]:

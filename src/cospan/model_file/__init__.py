@@ -9,6 +9,39 @@ up to 4,096 rows in the order of their size. (Of rows with a single column that 
 distance from the mean; pass on models of one column as you would its values.)
 """
 
-from cospan.model_file.container import FORMAT_VERSION, from_bytes, load, save, to_bytes
+from cospan.model_file.container import (
+    FORMAT_VERSION,
+    PROFILE,
+    PROFILE_VERSION,
+    file_bytes,
+    from_bytes,
+    is_file_of,
+    load,
+    packed,
+    profile_rows,
+    row_tensors,
+    rows_in,
+    save,
+    to_bytes,
+    unpacked,
+)
+from cospan.model_file.reader import Parts, Reader
 
-__all__ = ["FORMAT_VERSION", "from_bytes", "load", "save", "to_bytes"]
+__all__ = [
+    "FORMAT_VERSION",
+    "PROFILE",
+    "PROFILE_VERSION",
+    "Parts",
+    "Reader",
+    "file_bytes",
+    "from_bytes",
+    "is_file_of",
+    "load",
+    "packed",
+    "profile_rows",
+    "row_tensors",
+    "rows_in",
+    "save",
+    "to_bytes",
+    "unpacked",
+]

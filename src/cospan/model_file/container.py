@@ -10,9 +10,12 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+import numpy as np
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
 # 2: the geometry of K sets, each with its own mean, units, calibration and costs of its own rows.
 FORMAT_VERSION = 2
 _FORMAT = "cospan model"
+#: What the file of a reference is called in its header, and its format.
+PROFILE, PROFILE_VERSION = "cospan profile", 4
 _NO_DIGEST = "0" * 64
 # Of the header's length, which comes first.
 _LENGTH_BYTES = 8
@@ -191,6 +196,39 @@ def unpacked(data: bytes, kind: str, version: int) -> Parts:
     if not isinstance(settings, dict):
         raise ModelFileError(_NOT_OURS)
     return Parts(settings, tensors)
+
+
+def row_tensors(rows: Any) -> dict[str, NDArray[Any]]:
+    """Rows as they came, a table or an array, as arrays of a file."""
+    if isinstance(rows, np.ndarray):
+        return {"rows": np.ascontiguousarray(rows, dtype=np.float64)}
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    return {"table": np.frombuffer(sink.getvalue(), dtype=np.uint8)}
+
+
+def rows_in(tensors: Mapping[str, NDArray[Any]]) -> Any:
+    """The rows that :func:`row_tensors` wrote."""
+    if "rows" in tensors:
+        return tensors["rows"]
+    import pyarrow as pa
+
+    try:
+        return pa.ipc.open_stream(pa.py_buffer(tensors["table"])).read_all()
+    except (KeyError, pa.ArrowInvalid, OSError):
+        raise ModelFileError("The file's rows cannot be read; make it again.") from None
+
+
+def profile_rows(path: str | os.PathLike[str]) -> tuple[str, Any]:
+    """The name of a reference and the rows that its profile keeps."""
+    try:
+        settings, tensors = unpacked(file_bytes(path), PROFILE, PROFILE_VERSION)
+        return str(settings.get("name", "")), rows_in(tensors)
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {error}") from error
 
 
 def file_bytes(path: str | os.PathLike[str]) -> bytes:

@@ -98,6 +98,15 @@ class Reader:
             raise ModelFileError(f"The model's array {name!r} is out of its range.")
         return found
 
+    def whole(self, name: str, least: int = -(2**62), below: int = 2**62) -> NDArray[np.int64]:
+        """One dimension of whole numbers within a range."""
+        found = self.tensors.get(name)
+        if found is None or found.ndim != 1 or found.dtype != np.int64:
+            raise ModelFileError(f"The model's array {name!r} is missing or of the wrong kind.")
+        if np.any((found < least) | (found >= below)):
+            raise ModelFileError(f"The model's array {name!r} is out of its range.")
+        return found
+
     def optional_tensor(self, name: str, *shape: int | None) -> NDArray[np.float64] | None:
         """The same, or None where there is none of this name."""
         return self.tensor(name, *shape) if name in self.tensors else None

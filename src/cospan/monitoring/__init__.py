@@ -1,29 +1,27 @@
-"""Data over time against a reference: profiles, windows, alarms.
+"""Data over time against a reference: a comparison for every window, with memory.
 
-Bottom up: ``timing`` says which window a row belongs to, ``reading`` gives rows with their times,
-``windows`` makes a summary and a sample of each in one pass, by the workers where the rows are
-Dask's (``moments`` takes summaries apart).
-``ranks`` and ``channels`` are what is watched: means of bounded functions that the reference fixes
-(``choosing``). ``records`` are windows as they are measured and kept, ``profile`` is a reference
-with its own windows, ``levels`` the alarm levels that follow from them. ``judging``, ``reasons``
-and ``episodes`` say what is unusual, and since when; ``result`` holds the whole, ``files`` keeps
-it, ``api`` makes it.
+- `windows`: how long a window is, and rows that become windows in one pass
+- `functions`: what is watched in a window, fixed by the reference alone
+- `alarm`: standardised values, sums, thresholds, episodes
+- `profile`: a reference with its own windows, in little room
+- `result`: every window, judged by all before it
+- `files`: profiles and monitorings as files that several processes may add to
+- `api`: all of it in one call
 """
 
-from cospan.monitoring.api import monitor
-from cospan.monitoring.episodes import Episode
-from cospan.monitoring.judging import WindowResult
-from cospan.monitoring.levels import Levels
-from cospan.monitoring.profile import Profile
-from cospan.monitoring.reasons import Reason
-from cospan.monitoring.result import Monitoring
+from .api import monitor
+from .files import is_monitoring_file, is_profile_file
+from .profile import Profile
+from .result import Episode, Monitoring, Window
+from .windows import Every
 
 __all__ = [
     "Episode",
-    "Levels",
+    "Every",
     "Monitoring",
     "Profile",
-    "Reason",
-    "WindowResult",
+    "Window",
+    "is_monitoring_file",
+    "is_profile_file",
     "monitor",
 ]

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import fields, replace
+from difflib import get_close_matches
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
-from cospan.base.arrays import one_blas_thread
 from cospan.base.notes import Note, warn
-from cospan.data import Source
-from cospan.errors import InputError
-from cospan.monitoring.files import is_monitoring_file, is_profile_file
-from cospan.monitoring.profile import Profile, learn_profile
-from cospan.monitoring.reading import opened, refuse_unknown
-from cospan.monitoring.records import Record, record_of
-from cospan.monitoring.result import Monitoring
-from cospan.monitoring.timing import Every, as_every
-from cospan.monitoring.windows import windows_of
-from cospan.summary import Summary
+from cospan.comparison import compare
+from cospan.data import Options, Source, Table
+from cospan.errors import CospanError, CospanWarning, InputError
+
+from .files import is_monitoring_file, is_profile_file
+from .profile import KEPT_ROWS, Profile, learn_profile
+from .result import FEWEST_ROWS, Monitoring, Record
+from .windows import Every, Windows, as_every, opened, read_windows
 
 Progress = Callable[[str, int, int | None], None]
-
+DETAILS = ("alarms", "all")
 _HOW_LONG = (
     'How long is a window? Say it with every=, for instance every="day" or every="1000-rows".'
 )
@@ -37,22 +38,26 @@ def monitor(
     time: Any = None,
     every: Any = None,
     false_alarms: float | None = None,
+    details: str = "alarms",
+    rolling: bool | None = None,
     name: str | None = None,
     seed: int = 0,
     progress: Progress | None = None,
     **options: Any,
 ) -> Monitoring:
-    """Compare data with a reference, window by window.
+    """Compare data with a reference, window by window, and say since when something is different.
 
-    Every window is compared with the whole reference; alarm levels come from the reference's own
-    windows, each compared with the reference without it. One pass over the data, in memory that
-    does not grow with it.
+    A window that raises an alarm has what :func:`cospan.compare` says of the reference's kept rows
+    and the window's. The alarm has a memory: deviations that the reference alone defines are added
+    up from window to window, so that a small change that lasts is seen, and thresholds follow from
+    how the reference's own windows vary. One pass over the data, in memory that does not grow.
 
     Parameters
     ----------
     reference : anything that :func:`cospan.data.open_source` takes, a Profile or its file
         Or a Monitoring or its file: then its windows stay, and those of `data` are added to them
-        (or take the place of those there already).
+        (or take the place of those there already). Fewer than 14 windows cannot judge yet; 60 are
+        recommended.
     data : anything that :func:`cospan.data.open_source` takes, or a list of files
     time : column name or array of dates, optional
         When each row was. Needed for windows of time; by default the profile's column.
@@ -60,15 +65,20 @@ def monitor(
         How long a window is; a number or ``"1000-rows"`` counts rows. By default the profile's.
     false_alarms : float, optional
         False alarms a year that are acceptable; default 1. For windows counted in rows: in 365
-        windows.
+        windows. It holds for windows that vary as the reference's did, with a memory below a week.
+    details : {"alarms", "all"}
+        Which windows are compared with the reference: those that raise an alarm, or all.
+    rolling : bool, optional
+        Let the reference move along: the windows before, a week apart. It follows a season, and
+        takes a lasting fault for usual after as many windows as the reference has.
     name : str, optional
         What to call the data.
     seed : int
-        For the samples of rows.
+        For the relabellings of comparisons.
     progress : callable, optional
         Called as ``progress(stage, done, of)``.
     **options
-        For the sources: columns, categorical, numeric, drop, strict.
+        For the sources: columns, categorical, numeric, drop, keep, strict.
 
     Examples
     --------
@@ -77,61 +87,70 @@ def monitor(
     >>> usual, later = rng.normal(size=(6000, 3)), rng.normal(size=(2000, 3))
     >>> later[1200:, 1] += 1
     >>> found = monitor(usual, later, every="200-rows")
-    >>> print(found.verdict)
-    4 of 10 windows raise an alarm. Since rows 1,201 to 1,400: mostly location: x1.
+    >>> print(found.episodes[0].start, found.episodes[0].columns)
+    1201 ('x1',)
     """
-    refuse_unknown(monitor, options)
+    _refuse_unknown(options)
+    if details not in DETAILS:
+        raise InputError(f'details is "alarms" or "all", not {details!r}.')
     notes: list[Note] = []
-    past = _past(reference, false_alarms)
-    if past is not None:
-        profile, allowed = past.profile, past.false_alarms
-    else:
-        allowed = _as_alarms(1.0 if false_alarms is None else false_alarms)
-        profile = _profile(reference, time, every, seed, options, notes)
-    length = _same_every(profile, every)
-    profile = replace(profile, every=length)
-    records, called = _measured(profile, data, time, length, seed, progress, options, notes)
+    past = _past(reference, false_alarms, rolling)
     if past is None:
-        past = Monitoring(profile, (), allowed, name or called)
+        profile = _profile(reference, time, every, options, notes)
+        profile = replace(profile, every=_same_every(profile, every))
+        rate = _as_rate(1.0 if false_alarms is None else false_alarms)
+        past = Monitoring(profile, (), rate, name or "", bool(rolling))
     else:
-        records = _after(past, records, length, notes)
+        _same_every(past.reference, every)
+        past = replace(past, went_on=True)
+    found, windows = _measured(past, data, time, name, options, notes)
+    found = _compared(found, windows, details, seed, progress)
     warn(notes)
-    return past.extended(records, list(map(str, notes)), name or called)
+    return replace(found, notes=tuple(dict.fromkeys([*found.notes, *map(str, notes)])))
 
 
-def _past(reference: Any, false_alarms: float | None) -> Monitoring | None:
+def _refuse_unknown(options: dict[str, Any]) -> None:
+    known = [*signature(monitor).parameters, *(field.name for field in fields(Options))]
+    for name in options.keys() - set(known):
+        close = get_close_matches(name, known, 1)
+        meant = f"did you mean {close[0]}=?" if close else "help(cospan.monitor) lists them."
+        raise TypeError(f"monitor has no argument {name}=; {meant}")
+
+
+def _past(reference: Any, false_alarms: float | None, rolling: bool | None) -> Monitoring | None:
+    """The monitoring to go on from, where one is given."""
     if isinstance(reference, str | os.PathLike) and is_monitoring_file(reference):
         reference = Monitoring.load(reference)
     if not isinstance(reference, Monitoring):
         return None
-    if false_alarms is not None and _as_alarms(false_alarms) != reference.false_alarms:
-        raise InputError(
-            f"This monitoring was begun with false_alarms={reference.false_alarms!r}; "
-            "leave that out, or begin a new one."
-        )
+    for key, given, own in (
+        ("false_alarms", false_alarms, reference.rate),
+        ("rolling", rolling, reference.rolling),
+    ):
+        if given is not None and given != own:
+            raise InputError(
+                f"This monitoring was begun with {key}={own!r}; leave that out, or begin a new one."
+            )
     return reference
 
 
-def _after(
-    past: Monitoring, records: list[Record], length: Every, notes: list[Note]
-) -> list[Record]:
-    """Windows to be added. Those counted in rows follow the last one; others may replace some."""
-    if not length.timed:
-        first = 1 + max((one.code for one in past.records), default=-1)
-        return [one._replace(code=first + one.code) for one in records]
-    known = {one.code: one.rows for one in past.records}
-    for one in records:
-        if known.get(one.code, one.rows) != one.rows:  # else the same rows were given again
-            window, n = length.label(one.code), known[one.code]
-            text = (
-                f"{window} was there already, with {n:,} rows; the {one.rows:,} rows now given "
-                "take their place."
-            )
-            notes.append(Note("window replaced", text, loud=True))
-    return records
+def _profile(
+    reference: Any, time: Any, every: Any, options: dict[str, Any], notes: list[Note]
+) -> Profile:
+    if isinstance(reference, str | os.PathLike) and (
+        is_profile_file(reference) or os.fspath(reference).endswith(".cospan")
+    ):
+        return Profile.load(reference)
+    if isinstance(reference, Profile):
+        return reference
+    if every is None:
+        raise InputError(_HOW_LONG)
+    if not isinstance(time, str | None):
+        time = every = None  # the times of the reference are not given
+    return learn_profile(reference, notes, time, every, KEPT_ROWS, None, options)
 
 
-def _as_alarms(value: Any) -> float:
+def _as_rate(value: Any) -> float:
     number = isinstance(value, int | float | np.integer | np.floating)
     if isinstance(value, bool) or not number or not 0 < value <= sys.float_info.max:
         raise InputError(
@@ -140,101 +159,86 @@ def _as_alarms(value: Any) -> float:
     return float(value)
 
 
-def _profile(
-    reference: Any,
-    time: Any,
-    every: Any,
-    seed: int,
-    options: dict[str, Any],
-    notes: list[Note],
-) -> Profile:
-    if isinstance(reference, str | os.PathLike) and (
-        is_profile_file(reference) or os.fspath(reference).endswith(".cospan")
-    ):
-        reference = Profile.load(reference)
-    if isinstance(reference, Profile):
-        return reference
-    if every is None:
-        raise InputError(_HOW_LONG)
-    if not isinstance(time, str | None):
-        time = every = None  # its times are not given
-    return learn_profile(reference, notes, time=time, every=every, seed=seed, **options)
-
-
 def _same_every(profile: Profile, every: Any) -> Every:
     """How long windows are: as asked, and as the reference's are."""
-    if every is None:
-        if profile.every is None:
-            raise InputError(_HOW_LONG)
-        return profile.every
-    length = as_every(every)
-    if profile.every is not None and profile.every != length:
+    if every is None and profile.every is None:
+        raise InputError(_HOW_LONG)
+    length = profile.every if every is None else as_every(every)
+    if length is None or (profile.every is not None and profile.every != length):
         raise InputError(
-            f"The reference has {profile.every.plural} and every= asks for "
-            f"{length.plural}; make both the same."
+            f"The reference has windows of {profile.every} and every= asks for {length}; make "
+            "both the same."
         )
     return length
 
 
 def _measured(
-    profile: Profile,
+    past: Monitoring,
     data: Any,
     time: Any,
-    length: Every,
-    seed: int,
-    progress: Progress | None,
+    name: str | None,
     options: dict[str, Any],
     notes: list[Note],
-) -> tuple[list[Record], str]:
-    if time is None and length.timed:
-        time = profile.time or None
+) -> tuple[Monitoring, Windows]:
+    """The monitoring with the windows of the data, and these with their rows."""
+    profile = past.reference
+    time = time if time is not None or not past.every.timed else profile.time or None
     sources = opened(data, time, **options)
-    called = sources[0].name if len(sources) == 1 else f"{len(sources)} sets"
-    _check_width(profile, sources[0])
-    measured = _Measured(profile)
-    windows = windows_of(
-        sources, profile.plan, time, length, seed=seed, name=called, passed=measured.add
-    )
+    called = name or (sources[0].name if len(sources) == 1 else f"{len(sources)} sets")
+    for source in sources:
+        _check_kind(profile, source)
+    windows = read_windows(sources, time, past.every, called)
     notes += windows.notes
-    ordered = windows.ordered()
-    found = []
-    with one_blas_thread():  # products of few rows: threads would wait for each other
-        for done, (code, part) in enumerate(ordered):
-            if progress is not None:
-                progress("comparing windows", done, len(ordered))
-            found.append(measured.of(code, part))
-    return found, called
+    if not past.every.timed and past.records:
+        first = 1 + past.records[-1].measured.code
+        windows.parts = {first + code: part for code, part in windows.parts.items()}
+    records = [Record(one) for one in profile.measure(windows)]
+    known = {one.measured.code: one.measured for one in past.records}
+    for one in (record.measured for record in records):
+        old = known.get(one.code)
+        if old is not None and (old.rows, old.digest) != (one.rows, one.digest):
+            text = (
+                f"{past.every.label(one.code)} was there already, with {old.rows:,} rows; the "
+                f"{one.rows:,} rows now given take their place."
+            )
+            notes.append(Note("window replaced", text, loud=True))
+    return replace(past, name=past.name or called).extended(records, name=called), windows
 
 
-class _Measured:
-    """Records of windows, those that time has passed while further rows are read."""
-
-    def __init__(self, profile: Profile) -> None:
-        self.profile = profile
-        self._known: dict[int, Record] = {}
-
-    def add(self, passed: list[tuple[int, Summary]]) -> None:
-        with one_blas_thread():
-            for code, part in passed:
-                self._known[code] = self._measure(code, part)
-
-    def of(self, code: int, part: Summary) -> Record:
-        """The record of a window as it is in the end: rows may have come late."""
-        known = self._known.get(code)
-        if known is not None and (known.rows, known.sampled) == (part.count, len(part.sample)):
-            return known
-        return self._measure(code, part)
-
-    def _measure(self, code: int, part: Summary) -> Record:
-        own = self.profile
-        return record_of(code, part, own.channels, own.summary, own.summary.sample.rows)
-
-
-def _check_width(profile: Profile, source: Any) -> None:
-    if profile.plan is None and not isinstance(source, Source):
-        raise InputError(f"{source.name} is a table, and the reference is an array without names.")
-    if profile.plan is None and source.n_features != profile.summary.n_features:
+def _check_kind(profile: Profile, source: Source | Table) -> None:
+    if (profile.plan is None) != isinstance(source, Source):
+        kinds = ("an array", "a table") if profile.plan is None else ("a table", "an array")
+        raise InputError(f"{source.name} is {kinds[1]}, and the reference is {kinds[0]}.")
+    if isinstance(source, Source) and source.n_features != len(profile.names):
         raise InputError(
             f"{source.name} has {source.n_features} features and the reference "
-            f"{profile.summary.n_features}."
+            f"{len(profile.names)}."
         )
+
+
+def _compared(
+    found: Monitoring, windows: Windows, details: str, seed: int, progress: Progress | None
+) -> Monitoring:
+    """With comparisons of the windows that raise an alarm, or of all where that is wanted."""
+    every = details == "all" or not found.can_judge
+    wanted = {w.code for w in found.new_windows if w.alarm or (every and w.rows >= FEWEST_ROWS)}
+    profile, records, done = found.reference, [], 0
+    for one in found.records:
+        code = one.measured.code
+        if code in wanted and code in windows.parts:
+            if progress is not None:
+                progress("comparing windows", done, len(wanted))
+            done += 1
+            rows = windows.parts[code].joined().rows
+            label = found.every.label(code)
+            with warnings.catch_warnings(), suppress(CospanError):
+                warnings.simplefilter("ignore", CospanWarning)
+                pair = compare(
+                    profile.kept_rows, rows, name_a=profile.name, name_b=label, seed=seed,
+                    **profile.options,
+                )  # fmt: skip
+                one = replace(
+                    one, size=pair.size, p=pair.p, findings=pair.findings, comparison=pair
+                )
+        records.append(one)
+    return replace(found, records=tuple(records))

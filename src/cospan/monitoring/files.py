@@ -1,371 +1,49 @@
 """Profiles and monitorings in files that are safe to pass on: safetensors, nothing unpickled.
 
-Every entry is asked for by name and checked, so that a damaged file, or one that is something
-else, gives one sentence and never a half-built object.
+Files appear whole or not at all. Windows are added under a lock that ends with the process that
+holds it, and those that another process has added meanwhile stay.
 """
 
 from __future__ import annotations
 
+import math
 import os
-import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base.files import check_output, whole_file
-from cospan.base.types import Floats, Index
 from cospan.data import EncodingPlan
-from cospan.errors import InputError, ModelFileError
-from cospan.evidence import Size
-from cospan.model_file.container import file_bytes, is_file_of, packed, unpacked
-from cospan.model_file.reader import Parts, Reader
-from cospan.monitoring.channels import Channel, Channels, Cost
-from cospan.monitoring.moments import sample_of, summary_of
-from cospan.monitoring.profile import Profile
-from cospan.monitoring.ranks import Ranks
-from cospan.monitoring.records import Effect, Record
-from cospan.monitoring.result import Monitoring
-from cospan.monitoring.timing import as_every
-from cospan.summary import Summary
+from cospan.errors import CospanError, InputError, ModelFileError
+from cospan.evidence import Finding, Held, Size
+from cospan.model_file import (
+    PROFILE,
+    PROFILE_VERSION,
+    Parts,
+    Reader,
+    file_bytes,
+    is_file_of,
+    packed,
+    row_tensors,
+    rows_in,
+    unpacked,
+)
 
-#: A length, or the name of one: one that is known, or else what the first array of it has.
-Length = int | str
+from .functions import Watched
+from .profile import Measured, Profile
+from .result import Monitoring, Record, plain_held
+from .windows import as_every
 
-
-class Kept(NamedTuple):
-    """An array in a file: its type, its shape and, of whole numbers, the least and the end.
-
-    Floats that need not be `exact` are in single precision in the file of a profile.
-    """
-
-    dtype: type[np.generic]
-    shape: tuple[Length, ...]
-    within: tuple[int, Length] = (0, 2**31)
-    exact: bool = True
-
-
-class Entries(Reader):
-    """Entries of a profile; arrays may be whole numbers or of single precision."""
-
-    def array(self, name: str, kept: Kept, sizes: dict[str, int]) -> NDArray[Any]:
-        """One array; a size that is not known yet is what this array has."""
-        if name not in self.tensors:
-            raise ModelFileError(f"The file lacks the array {name!r}; make it again.")
-        found = self.tensors[name]
-        fits = len(found.shape) == len(kept.shape) and all(
-            have == (sizes.setdefault(want, have) if isinstance(want, str) else want)
-            for want, have in zip(kept.shape, found.shape, strict=True)
-        )
-        whole = issubclass(kept.dtype, np.integer)
-        if not fits or found.dtype.kind != "fi"[whole] or not np.isfinite(found).all():
-            raise ModelFileError(f"The file's array {name!r} has the wrong shape or values.")
-        least, end = kept.within
-        end = sizes[end] if isinstance(end, str) else end
-        if whole and np.any((found < least) | (found >= end)):
-            raise ModelFileError(f"The file's array {name!r} is out of its range.")
-        return found.astype(np.intp if whole else np.float64)
-
-    def floats(self, name: str, *shape: int | str) -> Floats:
-        return self.array(name, Kept(np.float64, shape), {})
-
-    def whole(self, name: str, size: int | str, least: int, below: int) -> Index:
-        return self.array(name, Kept(np.int64, (size,), (least, below)), {})
-
-    def inside(self, name: str) -> Entries:
-        section = self.section(name)
-        return Entries(section.settings, section.tensors)
-
-
-def scatter_parts(summary: Summary) -> dict[str, NDArray[Any]]:
-    """The scatter as tensors."""
-    scatter = np.asarray(summary.scatter_about())
-    varying = np.flatnonzero(np.diag(scatter) > 0)
-    inner = scatter[np.ix_(varying, varying)]
-    places = {"scatter.varying": varying.astype(np.int64)}
-    if summary.count < len(varying):
-        factor = _factor(inner)
-        if 2 * len(factor) < len(inner):
-            return places | {"scatter.factor": factor}
-    return places | {"scatter": inner[np.triu_indices(len(inner))]}
-
-
-def _factor(scatter: Floats) -> Floats:
-    """F with Fᵀ F = scatter, with as few rows as its rank.
-
-    Of the correlations, since a tolerance relative to the largest variance would lose the
-    features with small units.
-    """
-    from scipy.linalg.lapack import dpstrf
-
-    unit = np.sqrt(np.diag(scatter))
-    triangle, order, rank, _ = dpstrf(scatter / unit / unit[:, None])
-    factor = np.zeros((rank, len(unit)))
-    factor[:, order - 1] = np.triu(triangle)[:rank]
-    return np.asarray(factor * unit)
-
-
-def read_scatter(read: Entries, d: int) -> Floats:
-    """The scatter of a file's `d` features."""
-    varying = read.whole("scatter.varying", "varying", least=0, below=d)
-    if np.any(np.diff(varying) <= 0):
-        raise ModelFileError("The file's array 'scatter.varying' is out of its range.")
-    m = len(varying)
-    if "scatter.factor" in read.tensors:
-        factor = read.floats("scatter.factor", "rows", m)
-        with np.errstate(over="ignore", invalid="ignore"):  # refused below
-            inner = factor.T @ factor
-    else:
-        upper = np.triu_indices(m)
-        inner = np.zeros((m, m))
-        inner[upper] = read.floats("scatter", len(upper[0]))
-        inner = inner + np.triu(inner, 1).T
-    if np.any(np.diag(inner) < 0) or not np.isfinite(inner).all():
-        raise ModelFileError("The file's scatter is out of its range.")
-    scatter = np.zeros((d, d))
-    scatter[np.ix_(varying, varying)] = inner
-    return scatter
-
-
-Tensors = dict[str, NDArray[Any]]
-
-#: Arrays of d features, k of them numbers, and c channels. Those of the channels first.
-OF_CHANNELS = {
-    "numbers": Kept(np.int64, ("k",), (0, "d")),
-    "indicators": Kept(np.int64, ("d",), (-1, "d")),
-    "shares": Kept(np.int64, ("shares",), (0, "d")),
-    "live": Kept(np.int64, ("live",), (0, "d")),
-    "pairs": Kept(np.int32, ("pairs", 2), (0, "d")),
-    "related": Kept(np.float64, ("pairs",)),
-    "variance": Kept(np.float64, ("c",)),
-}
-OF_PROFILE = OF_CHANNELS | {
-    "mean": Kept(np.float64, ("d",)),
-    "rows": Kept(np.float64, ("rows", "d")),
-    "levels": Kept(np.int64, ("categories", 2), (0, "d+1")),
-    "center": Kept(np.float64, ("c+1",)),
-}
-#: Arrays of m windows.
-OF_WINDOWS = {
-    "counts": Kept(np.int64, ("m", 3), (-(2**62), 2**62)),  # code, rows, sampled
-    "values": Kept(np.float64, ("m", "c"), exact=False),
-    "present": Kept(np.int32, ("m", "k")),
-    "doubt": Kept(np.float32, ("m", "pairs")),
-    "means": Kept(np.float64, ("m", "d"), exact=False),
-    "deviations": Kept(np.float64, ("m", "d"), exact=False),
-    "effect": Kept(np.float64, ("m", 8)),
-}
-
-
-# ---- taking apart ------------------------------------------------------------------------------
-
-
-def profile_parts(profile: Profile) -> tuple[dict[str, Any], Tensors]:
-    channels, summary = profile.channels, profile.summary
-    settings = {
-        "name": profile.name,
-        "plan": None if profile.plan is None else profile.plan.to_dict(),
-        "names": list(channels.names),
-        "owners": list(channels.owners),
-        "table": [list(channel) for channel in channels.table],
-        "every": None if profile.every is None else str(profile.every),
-        "time": profile.time,
-        "n": float(summary.n),
-        "count": int(summary.count),
-        "eps": float(summary.eps),
-        "far": float(channels.far),
-        "shrinkage": float(channels.shrinkage),
-    }
-    ends = [[int(own[0]), int(own[-1]) + 1] for own in channels.levels]  # without gaps between
-    given = {key: getattr(channels, key) for key in OF_CHANNELS} | {
-        "mean": summary.mean,
-        "rows": summary.sample.rows,
-        "levels": np.array(ends).reshape(len(ends), 2),
-        "center": profile.center,
-    }
-    # Six digits of the reference's own windows are enough: a year of days stays at a few hundred
-    # kilobytes. Means and deviations are in units of the whole, lest a date lose its day.
-    mean, unit = _units(summary)
-    windows = [
-        one._replace(means=(one.means - mean) / unit, deviations=one.deviations / unit)
-        for one in profile.windows
-    ]
-    return settings, (
-        {key: np.ascontiguousarray(given[key], kept.dtype) for key, kept in OF_PROFILE.items()}
-        | _sketch_tensors((*channels.ranks, channels.cost_ranks))
-        | record_tensors(windows, np.float32)
-        | scatter_parts(summary)
-    )
-
-
-def record_tensors(
-    records: Sequence[Record], precision: type[np.floating[Any]] = np.float64
-) -> Tensors:
-    """Windows as arrays, one row for each; without windows only the counts, of none."""
-    if not records:
-        return {"windows.counts": np.zeros((0, 3), dtype=np.int64)}
-    columns: dict[str, list[Any]] = {
-        key: [getattr(one, key) for one in records] for key in OF_WINDOWS if key != "counts"
-    }
-    columns["counts"] = [one[:3] for one in records]
-    columns["effect"] = [_effect_row(effect) for effect in columns["effect"]]
-    return {
-        f"windows.{key}": np.array(columns[key], kept.dtype if kept.exact else precision)
-        for key, kept in OF_WINDOWS.items()
-    }
-
-
-def _effect_row(effect: Effect) -> list[float]:
-    auc, error, *parts, neither = effect
-    # A direction that one set lacks is infinitely far off; files hold finite numbers.
-    finite = np.nan_to_num(parts, posinf=sys.float_info.max).tolist()
-    return [float(auc), auc.low, auc.high, error, *finite, neither]
-
-
-def _sketch_tensors(sketches: Sequence[Ranks]) -> Tensors:
-    return {
-        "ranks.sizes": np.array([len(one.values) for one in sketches], dtype=np.int64),
-        "ranks.values": np.concatenate([one.values for one in sketches]),
-        "ranks.at": np.concatenate([one.at for one in sketches]),
-    }
-
-
-def _units(summary: Summary) -> tuple[Floats, Floats]:
-    """Means and standard deviations of all features, 1 for those that do not vary."""
-    variance = np.diag(np.asarray(summary.scatter_about())) / summary.n
-    return np.asarray(summary.mean), np.sqrt(np.where(variance > 0, variance, 1.0))
-
-
-# ---- putting together --------------------------------------------------------------------------
-
-
-def read_monitoring(read: Entries) -> Monitoring:
-    profile = read_profile(read.inside("profile"))
-    notes = read.value("notes", list)
-    channels = profile.channels
-    sizes = {"d": len(channels.names), "k": len(channels.numbers), "c": len(channels.table)}
-    sizes["pairs"] = len(channels.pairs)
-    return Monitoring(
-        profile,
-        _records(read, sizes),
-        read.number("false_alarms"),
-        read.value("name", str),
-        tuple(str(note) for note in notes),
-    )
-
-
-def read_profile(read: Entries) -> Profile:
-    names = read.names("names", len(read.value("names", list)))
-    if not names:
-        raise ModelFileError("The file names no features.")
-    plan = read.value("plan", dict, type(None))
-    d, table = len(names), read.value("table", list)
-    sizes = {"d": d, "d+1": d + 1, "c": len(table), "c+1": len(table) + 1}
-    arrays = {key: read.array(key, kept, sizes) for key, kept in OF_PROFILE.items()}
-    summary = _summary(read, names, arrays)
-    channels = _channels(read, names, summary, arrays)
-    every = read.value("every", str, type(None))
-    # The means of the reference's own windows are in units of the whole.
-    mean, unit = _units(summary)
-    windows = (
-        one._replace(means=mean + unit * one.means, deviations=unit * one.deviations)
-        for one in _records(read, sizes)
-    )
-    return Profile(
-        read.value("name", str),
-        None if plan is None else _checked_plan(EncodingPlan.from_dict(plan), names),
-        summary,
-        channels,
-        tuple(windows),
-        None if every is None else as_every(every),
-        read.value("time", str),
-        arrays["center"],
-    )
-
-
-def _checked_plan(plan: EncodingPlan, names: tuple[str, ...]) -> EncodingPlan:
-    if plan.feature_names != names:
-        raise ModelFileError("The file's plan does not make its features.")
-    return plan
-
-
-def _summary(read: Entries, names: tuple[str, ...], arrays: Tensors) -> Summary:
-    n = read.number("n", least=1.0)
-    if not len(arrays["rows"]):
-        raise ModelFileError("The file holds no rows of the reference; make it again.")
-    return summary_of(
-        n,
-        read.integer("count", least=1, most=2**62),
-        arrays["mean"],
-        read_scatter(read, len(names)),
-        sample=sample_of(arrays["rows"], int(n)),
-        eps=read.number("eps", most=1.0),
-        names=names,
-    )
-
-
-def _channels(read: Entries, names: tuple[str, ...], summary: Summary, arrays: Tensors) -> Channels:
-    *ranks, cost_ranks = _sketches(read, len(arrays["numbers"]) + 1)
-    shrinkage = read.number("shrinkage", most=1.0)
-    found = Channels(
-        names=names,
-        owners=read.names("owners", len(names)) or names,
-        levels=tuple(np.arange(*ends, dtype=np.intp) for ends in arrays["levels"].tolist()),
-        ranks=tuple(ranks),
-        cost=Cost.of(summary, arrays["live"], shrinkage),
-        cost_ranks=cost_ranks,
-        far=read.number("far"),
-        shrinkage=shrinkage,
-        table=tuple(_channel(entry, len(names)) for entry in read.value("table", list)),
-        **{key: arrays[key] for key in OF_CHANNELS},
-    )
-    # Does the table have what is measured?
-    if len(found.table) != found.ends + 2:
-        raise ModelFileError("The file was made by another version of cospan; make it again.")
-    return found
-
-
-def _channel(entry: Any, d: int) -> Channel:
-    found = Channel(*entry)
-    kinds = [type(value) for value in found]
-    if kinds != [str, str, str, int] or not -1 <= found.feature < d:
-        raise ModelFileError("The file's table of channels is damaged.")
-    return found
-
-
-def _sketches(read: Entries, n: int) -> tuple[Ranks, ...]:
-    sizes = read.whole("ranks.sizes", n, least=1, below=2**31)
-    total = int(sizes.sum())
-    values, at = read.floats("ranks.values", total), read.floats("ranks.at", total)
-    ends = np.cumsum(sizes)[:-1]
-    return tuple(map(Ranks, np.split(values, ends), np.split(at, ends)))[:n]
-
-
-def _records(read: Entries, sizes: dict[str, int]) -> tuple[Record, ...]:
-    sizes = {**sizes}
-    if not len(read.array("windows.counts", OF_WINDOWS["counts"], sizes)):
-        return ()
-    of = {key: read.array(f"windows.{key}", kept, sizes) for key, kept in OF_WINDOWS.items()}
-    if np.any(of["counts"][:, 1:] < 1) or np.any(of["effect"][:, 3] < 0) or np.any(of["doubt"] < 0):
-        raise ModelFileError("The file's windows are damaged.")
-    of["present"] = np.maximum(of["present"], 1).astype(np.float64)
-    found = []
-    for i, counts in enumerate(of.pop("counts").tolist()):
-        row = {key: values[i] for key, values in of.items()}
-        found.append(Record(*counts, **row | {"effect": _effect(row["effect"])}))
-    return tuple(found)
-
-
-def _effect(row: Floats) -> Effect:
-    value, low, high, *rest = row.tolist()
-    return Effect(Size(value, low, high), *rest)
-
-
-PROFILE, MONITORING = "cospan profile", "cospan monitoring"
-#: Files of any other are refused.
-FORMAT_VERSION = 3
+MONITORING, MONITORING_VERSION = "cospan monitoring", 4
+#: Seconds to wait for another process that writes to the same file.
+PATIENCE, PAUSE = 60.0, 0.05
+Made = TypeVar("Made")
 
 
 def is_profile_file(path: str | os.PathLike[str]) -> bool:
@@ -378,24 +56,214 @@ def is_monitoring_file(path: str | os.PathLike[str]) -> bool:
     return is_file_of(path, MONITORING)
 
 
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Alone with a file: other processes that ask for it wait, and after a minute give up."""
+    import fcntl
+
+    with Path(path.parent, f".{path.name}.lock").open("w") as stream:
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                if time.monotonic() > until:
+                    raise CospanError(
+                        f"cannot write {path}: another process has been writing to it for a "
+                        "minute; try again later."
+                    ) from None
+                time.sleep(PAUSE)
+        yield
+
+
+# ---- profiles ----------------------------------------------------------------------------------
+
+
 def save_profile(path: str | os.PathLike[str], profile: Profile) -> Path:
     """Write a profile."""
-    settings, tensors = profile_parts(profile)
-    return _write(path, packed(Parts(settings, tensors), PROFILE, FORMAT_VERSION))
+    return _write(path, packed(_profile_parts(profile), PROFILE, PROFILE_VERSION))
+
+
+def load_profile(path: str | os.PathLike[str]) -> Profile:
+    """Read a profile."""
+    return _load(path, (PROFILE, PROFILE_VERSION), _read_profile)
+
+
+def _profile_parts(profile: Profile) -> Parts:
+    settings = {
+        "name": profile.name,
+        "count": profile.count,
+        "plan": None if profile.plan is None else profile.plan.to_dict(),
+        "names": list(profile.names),
+        "every": None if profile.every is None else str(profile.every),
+        "time": profile.time,
+        "table": [list(one) for one in profile.table],
+        "repeated": profile.repeated,
+        "options": {key: _plain(value) for key, value in profile.options.items()},
+    }
+    tensors = {
+        "codes": profile.codes.astype(np.int64),
+        "counts": profile.counts.astype(np.int64),
+        "place": profile.place.astype(np.int64),
+        "values": np.ascontiguousarray(profile.values),
+        "n": np.ascontiguousarray(profile.n),
+    }
+    return Parts(settings, tensors | row_tensors(profile.kept_rows))
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, bool | str) else list(value)
+
+
+def _read_profile(read: Reader) -> Profile:
+    plan, every = read.value("plan", dict, type(None)), read.value("every", str, type(None))
+    table = tuple(Watched(*map(str, one)) for one in read.value("table", list))
+    codes, rows = read.whole("codes"), rows_in(read.tensors)
+    place = read.whole("place", 0, len(codes))
+    if not len(rows) or len(place) != len(rows) or not len(codes):
+        raise ModelFileError("The file holds no rows of the reference; make it again.")
+    found = Profile(
+        read.value("name", str),
+        rows,
+        read.integer("count", least=1, most=2**62),
+        None if plan is None else EncodingPlan.from_dict(plan),
+        read.names("names", len(read.value("names", list))) or (),
+        None if every is None else as_every(every),
+        read.value("time", str),
+        codes,
+        read.whole("counts"),
+        place,
+        table,
+        read.tensor("values", len(codes), len(table)),
+        read.tensor("n", len(codes), len(table), least=0.0),
+        read.number("repeated", most=1.0),
+        read.value("options", dict),
+    )
+    if len(found.watched) != len(table):
+        raise ModelFileError("The file was made by another version of cospan; make it again.")
+    return found
+
+
+# ---- monitorings -------------------------------------------------------------------------------
 
 
 def save_monitoring(path: str | os.PathLike[str], found: Monitoring) -> Path:
-    """Write a monitoring with its reference."""
-    inner, tensors = profile_parts(found.profile)
-    settings = {
-        "profile": inner,
+    """Write a monitoring with its reference; windows that were added meanwhile stay."""
+    target = check_output(path)
+    with locked(target):
+        if found.went_on and is_monitoring_file(target):
+            found = _merged(load_monitoring(target), found)
+        return _write(target, packed(_monitoring_parts(found), MONITORING, MONITORING_VERSION))
+
+
+def _merged(there: Monitoring, found: Monitoring) -> Monitoring:
+    """What the file holds, with the windows that were read now."""
+    new = [one for one in found.records if one.measured.code in found.latest]
+    same = [one.measured.code for one in there.records]
+    if not found.every.timed and new and same and min(found.latest) <= max(same):
+        known = {one.measured.digest for one in there.records}
+        fresh = [one for one in new if one.measured.digest not in known]
+        step = 1 + max(same) - min((one.measured.code for one in fresh), default=0)
+        new = [
+            replace(one, measured=one.measured._replace(code=one.measured.code + step))
+            for one in fresh
+        ]
+    return there.extended(new, found.notes)
+
+
+def load_monitoring(path: str | os.PathLike[str]) -> Monitoring:
+    """Read a monitoring."""
+    return _load(path, (MONITORING, MONITORING_VERSION), _read_monitoring)
+
+
+def _monitoring_parts(found: Monitoring) -> Parts:
+    records = found.records
+    settings: dict[str, Any] = {
         "name": found.name,
-        "false_alarms": found.false_alarms,
+        "rate": found.rate,
+        "rolling": found.rolling,
         "notes": list(found.notes),
+        "windows": [_plain_record(one) for one in records],
     }
-    stored = {f"profile.{name}": value for name, value in tensors.items()}
-    stored |= record_tensors(found.records)
-    return _write(path, packed(Parts(settings, stored), MONITORING, FORMAT_VERSION))
+    shape = len(records), len(found.reference.table)
+    tensors: dict[str, NDArray[Any]] = {
+        "values": np.array([one.measured.values for one in records]).reshape(shape),
+        "n": np.array([one.measured.n for one in records]).reshape(shape),
+    }
+    return Parts(settings, tensors) | _profile_parts(found.reference).inside("profile")
+
+
+def _plain_record(one: Record) -> dict[str, Any]:
+    own = one.measured
+    compared = None
+    if one.size is not None:
+        size = [float(one.size), one.size.low, one.size.high]
+        compared = {
+            "size": [None if math.isnan(x) else x for x in size],
+            "p": None if one.p is None or math.isnan(one.p) else one.p,
+            "findings": [finding.to_dict() for finding in one.findings],
+        }
+    return {
+        "code": own.code,
+        "rows": own.rows,
+        "kept": own.kept,
+        "repeated": own.repeated,
+        "digest": str(own.digest),
+        "columns": {name: plain_held(held) for name, held in own.columns.items()},
+        "findings": [finding.to_dict() for finding in own.findings],
+        "compared": compared,
+    }
+
+
+def _read_monitoring(read: Reader) -> Monitoring:
+    reference = _read_profile(read.section("profile"))
+    plain, m = read.value("windows", list), len(reference.table)
+    values = read.tensor("values", len(plain), m)
+    n = read.tensor("n", len(plain), m, least=0.0)
+    return Monitoring(
+        reference,
+        tuple(_record(*one) for one in zip(plain, values, n, strict=True)),
+        read.number("rate"),
+        read.value("name", str),
+        read.value("rolling", bool),
+        tuple(map(str, read.value("notes", list))),
+    )
+
+
+def _record(plain: dict[str, Any], values: Any, n: Any) -> Record:
+    measured = Measured(
+        int(plain["code"]), int(plain["rows"]), int(plain["kept"]), values, n,
+        {str(name): _held(one) for name, one in plain["columns"].items()},
+        tuple(map(_finding, plain["findings"])), int(plain["repeated"]), int(plain["digest"]),
+    )  # fmt: skip
+    compared = plain["compared"]
+    if compared is None:
+        return Record(measured)
+    value, low, high = (math.nan if x is None else float(x) for x in compared["size"])
+    p = math.nan if compared["p"] is None else float(compared["p"])
+    return Record(measured, Size(value, low, high), p, tuple(map(_finding, compared["findings"])))
+
+
+def _held(plain: dict[str, Any]) -> Held:
+    mean = math.nan if plain["mean"] is None else float(plain["mean"])
+    levels = {str(level): float(share) for level, share in plain["levels"].items()}
+    return Held(float(plain["missing"]), mean, levels=levels)
+
+
+def _finding(plain: dict[str, Any]) -> Finding:
+    """A finding out of a file that may hold anything."""
+    known: dict[str, Any] = {}
+    for one in fields(Finding):
+        value = plain[one.name]
+        if one.name in ("where", "unit"):
+            kind = str if one.name == "where" else float
+            known[one.name] = None if value is None else (kind(value[0]), kind(value[1]))
+        elif isinstance(one.default, float):
+            known[one.name] = math.nan if value is None else float(value)
+        else:
+            known[one.name] = int(value) if one.name == "rows" else str(value)
+    return Finding(**known)
 
 
 def _write(path: str | os.PathLike[str], data: bytes) -> Path:
@@ -405,24 +273,15 @@ def _write(path: str | os.PathLike[str], data: bytes) -> Path:
     return target
 
 
-def load_profile(path: str | os.PathLike[str]) -> Profile:
-    """Read a profile."""
-    found: Profile = _load(path, PROFILE, read_profile)
-    return found
-
-
-def load_monitoring(path: str | os.PathLike[str]) -> Monitoring:
-    """Read a monitoring."""
-    found: Monitoring = _load(path, MONITORING, read_monitoring)
-    return found
-
-
-def _load(path: str | os.PathLike[str], kind: str, read: Any) -> Any:
-    name = os.fspath(path)
+def _load(
+    path: str | os.PathLike[str], kind: tuple[str, int], read: Callable[[Reader], Made]
+) -> Made:
     data = file_bytes(path)
     try:
-        return read(Entries(*unpacked(data, kind, FORMAT_VERSION)))
+        return read(Reader(*unpacked(data, *kind)))
     except (ModelFileError, InputError) as error:
-        raise ModelFileError(f"{name}: {error}") from error
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{name}: The file is damaged: its parts do not fit.") from error
+        raise ModelFileError(f"{os.fspath(path)}: {error}") from error
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise ModelFileError(
+            f"{os.fspath(path)}: The file is damaged: its parts do not fit."
+        ) from error

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base.checks import as_count, as_option, as_seed
+from cospan.base.keys import row_keys
 from cospan.base.notes import Note
 from cospan.base.text import plural
 from cospan.base.types import Floats
 from cospan.data import Source, encode, notes_of, open_source
 from cospan.errors import InputError
-from cospan.evidence import row_keys
 from cospan.summary import random_rows
 
 FEWEST_ROWS = 10  # of each set: below, half of them train no classifier

@@ -14,20 +14,35 @@ Three ways to hold the scatter matrix Σ wᵢ (xᵢ - mean)(xᵢ - mean)ᵀ:
   dropped stays in the trace, and shrinkage stands in for it; refused without.
 
 `summary` is what there is to know of a set and how two of them merge, `builder` takes rows as they
-come, in memory or in chunks, and `sample` keeps some of any rows that pass by.
+come, in memory or in chunks, `folds` deals them to folds, and `sample` keeps some of any rows that
+pass by.
 """
 
 from cospan.summary.builder import SummaryBuilder, SummaryOptions, of_chunks, of_rows
+from cospan.summary.folds import (
+    FoldBuilder,
+    FoldedSummary,
+    best_salt,
+    dealt_by_key,
+    dealt_by_number,
+    fold_count,
+)
 from cospan.summary.sample import Reservoir, RowSample, random_rows, rows_within
 from cospan.summary.summary import Summary, as_factors
 
 __all__ = [
+    "FoldBuilder",
+    "FoldedSummary",
     "Reservoir",
     "RowSample",
     "Summary",
     "SummaryBuilder",
     "SummaryOptions",
     "as_factors",
+    "best_salt",
+    "dealt_by_key",
+    "dealt_by_number",
+    "fold_count",
     "of_chunks",
     "of_rows",
     "random_rows",

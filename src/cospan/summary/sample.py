@@ -248,6 +248,13 @@ class RowSample:
             self.passed + other.passed,
         )
 
+    def taken(self, which: NDArray[np.bool_]) -> RowSample:
+        """Some of the rows, as if the others had never come by."""
+        chosen = {
+            name: getattr(self, name)[which] for name in ("rows", "weights", "index", "priority")
+        }
+        return replace(self, **chosen)
+
     def smaller(self, size: int) -> RowSample:
         """The sample that would have been kept with this size."""
         if len(self) <= size:

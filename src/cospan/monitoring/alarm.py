@@ -1,0 +1,267 @@
+"""When to raise an alarm: sums of standardised values, with a threshold that a simulation sets.
+
+A value x of a window becomes z = (x - μ) / √((τ² + 1/n) g): μ the reference's mean, τ² what its
+windows vary beyond sampling, g how much longer than one window deviations last. Of each function
+two one-sided sums are kept, S ← max(0, S ± z - k), and one that passes h (1 + 6g/W) is an alarm. h
+is simulated for W windows of reference, the number of functions and the rate of false alarms that
+is stated, everything being estimated from W windows as here. Runs of alarms become episodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan.base.types import Floats, Index
+
+from .functions import Watched
+
+#: With fewer windows of reference nothing can be judged.
+FEWEST_WINDOWS = 14
+#: Patterns are learned from this many of their periods on.
+PERIODS = 4
+#: Slack k = 1/2 + 1/√W: a shift below the error of the reference's own mean cannot be told.
+SLACK = 0.5
+#: Standard errors that are added to an autocorrelation, and the largest there is.
+ERRORS, MOST_ALIKE = 1.5, 0.97
+#: The threshold of a function is h (1 + RESEMBLING g / W).
+RESEMBLING = 6.0
+#: Simulated functions, all AR(1/2): where windows are independent alarms are rarer than stated.
+SIMULATED, AR = 20_000, 0.5
+#: The share of the largest sums that an exponential is fitted to, and the most windows simulated.
+TAIL, MOST_SIMULATED = 0.01, 400
+#: A rolling reference is learned again after so many windows, and ends so many before.
+ROLLING_STEP, ROLLING_GAP = 7, 7
+#: Kinds of functions that say something of two columns, or of one given the others.
+BETWEEN = ("relation", "given", "scatter")
+
+
+def slack(windows: int) -> float:
+    """k, what a deviation must exceed to add up."""
+    return float(SLACK + 1 / np.sqrt(windows))
+
+
+def long_run(D: Floats) -> Floats:
+    """How many times the variance of a sum of windows exceeds that of independent ones.
+
+    D are deviations, (windows, functions). 1 + 2 r / (1 - φ), r the first autocorrelation with an
+    allowance for its error, φ how slowly it decays.
+    """
+    W = len(D)
+    total = np.maximum((D * D).sum(axis=0), 1e-12)
+
+    def lagged(lag: int) -> Floats:
+        r = (D[lag:] * D[:-lag]).sum(axis=0) / total
+        return np.asarray(r + (1 + 3 * r) / W)
+
+    r1, r2 = lagged(1), lagged(2)
+    error = np.sqrt(np.clip(1 - r1 * r1, 0, 1) / W)
+    r = np.clip(r1 + ERRORS * error, 0, MOST_ALIKE)
+    slow = np.clip(r2 / np.maximum(r1, 0.05), r, MOST_ALIKE)
+    phi = np.where(np.minimum(r1, r2) > 2 / np.sqrt(W), slow, r)
+    return np.where(total > 1e-9, 1 + 2 * r / (1 - phi), 1.0)
+
+
+def tails(Z: Floats, k: float) -> Floats:
+    """How much higher sums of skewed or long-tailed windows climb than those of normal ones.
+
+    The chance of a sum above h is about exp(-θh), E exp(θ(z - k)) = 1: θ = 2k for normal z, and
+    less where they are skewed to the side of the sum or have long tails, by their cumulants. Many
+    rows leave of a window what days differ by, and the spread of a column follows its mean squared.
+    """
+    sd = Z.std(axis=0)
+    U = (Z - Z.mean(axis=0)) / np.where(sd > 1e-9, sd, 1.0)
+    skew, excess = (U**3).mean(axis=0), (U**4).mean(axis=0) - 3
+    skew = np.maximum(0.0, np.concatenate([skew, -skew]))
+    excess = np.maximum(0.0, np.concatenate([excess, excess]))
+    low, high = np.zeros(len(skew)), np.full(len(skew), 2 * k)
+    for _ in range(30):
+        theta = (low + high) / 2
+        below = theta / 2 + skew * theta**2 / 6 + excess * theta**3 / 24 < k
+        low, high = np.where(below, theta, low), np.where(below, high, theta)
+    return np.asarray(2 * k / high)
+
+
+@cache
+def threshold(windows: int, functions: int, rate: float, per_year: float) -> float:
+    """h for `rate` false alarms a year over so many functions, by simulation.
+
+    >>> low, high = threshold(90, 100, 1.0, 365.0), threshold(30, 100, 1.0, 365.0)
+    >>> 6 < low < high < 30
+    True
+    """
+    W, T = min(windows, MOST_SIMULATED), int(min(np.ceil(per_year), MOST_SIMULATED))
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((W + T, SIMULATED), dtype=np.float32)
+    for t in range(1, W + T):
+        X[t] = np.float32(AR) * X[t - 1] + np.float32(np.sqrt(1 - AR**2)) * X[t]
+    mean = X[:W].mean(axis=0)
+    D = X[:W] - mean
+    g = long_run(D)
+    sd = np.sqrt((D * D).sum(axis=0) / (W - 1) * g)
+    k = slack(W)
+    up, down, top = np.zeros((3, SIMULATED), dtype=np.float32)
+    for x in X[W:]:
+        z = (x - mean) / sd
+        up, down = np.maximum(0, up + z - k), np.maximum(0, down - z - k)
+        top = np.maximum(top, np.maximum(up, down))
+    largest = np.sort(top / (1 + RESEMBLING * g / W))
+    chance = -np.expm1(-rate * T / per_year / functions)
+    if chance >= TAIL:
+        return float(np.quantile(largest, 1 - chance))
+    cut = largest[int((1 - TAIL) * len(largest))]
+    return float(cut + (largest[largest > cut] - cut).mean() * np.log(TAIL / chance))
+
+
+@dataclass(frozen=True, eq=False)
+class Alarm:
+    """What the reference's windows make usual, for every function."""
+
+    windows: int
+    mean: Floats
+    pattern: Floats  # (season, functions): what is added to the mean, by the place in the season
+    tau2: Floats
+    g: Floats
+    k: float
+    h: Floats  # of rises, then of falls
+    judged: NDArray[np.bool_]  # functions that most windows of the reference have rows for
+
+    @classmethod
+    def learn(
+        cls, X: Floats, N: Floats, phase: Index, season: int, rate: float, per_year: float
+    ) -> Alarm:
+        """Learn from values and row counts of the reference's windows, (windows, functions)."""
+        W, m = X.shape
+        use = N > 0
+        count = np.maximum(use.sum(axis=0), 1)
+        mean = np.where(use, X, 0.0).sum(axis=0) / count
+        D = np.where(use, X - mean, 0.0)
+        pattern = _pattern(D, phase, season)
+        D = np.where(use, D - pattern[phase % season], 0.0)
+        noise = np.where(use, 1 / np.maximum(N, 1), 0.0)
+        between = (D * D).sum(axis=0) / np.maximum(count - 1, 1)
+        tau2 = np.maximum(0.0, between - noise.sum(axis=0) / count)
+        g = long_run(D / np.sqrt(tau2 + np.where(use, noise, 1.0)))
+        h = threshold(W, m, rate, per_year) * (1 + RESEMBLING * g / W)
+        h = np.concatenate([h, h]) * tails(D / np.sqrt(tau2 + np.where(use, noise, 1.0)), slack(W))
+        return cls(W, mean, pattern, tau2, g, slack(W), h, use.sum(axis=0) >= W / 2)
+
+    def z(self, X: Floats, N: Floats, phase: Index) -> Floats:
+        """Standardised values of windows; 0 where a function has no rows."""
+        D = X - self.mean - self.pattern[phase % len(self.pattern)]
+        z = D / np.sqrt((self.tau2 + 1 / np.maximum(N, 1)) * self.g)
+        return np.where((N > 0) & self.judged, z, 0.0)
+
+    def smallest_seen(self, windows: int) -> float:
+        """The smallest lasting change seen within so many windows, in deviations of a window."""
+        return self.k + float(np.median(self.h)) / windows
+
+
+def _pattern(D: Floats, phase: Index, season: int) -> Floats:
+    """Means of the same weekday (or hour), shrunk, where they clearly differ."""
+    W, m = D.shape
+    counts = np.bincount(phase % season, minlength=season)
+    if season == 1 or PERIODS * season > W or counts.min() < 2:
+        return np.zeros((season, m))
+    means = np.array([D[phase % season == q].mean(axis=0) for q in range(season)])
+    rest = ((D - means[phase % season]) ** 2).sum(axis=0) / (W - season)
+    F = (counts[:, None] * means**2).sum(axis=0) / np.maximum(rest, 1e-12)
+    return np.asarray(means * np.maximum(0.0, 1 - 2 * (season - 1) / np.maximum(F, 1e-9)))
+
+
+# ---- sums and episodes -------------------------------------------------------------------------
+
+
+@dataclass
+class Run:
+    """Windows of one episode, by their places, and what passed."""
+
+    start: int
+    alarm: int
+    end: int | None = None  # the last window above the threshold, where it is over
+    evidence: Floats = field(default_factory=lambda: np.zeros(0))
+    announced: dict[int, list[int]] = field(
+        default_factory=dict
+    )  # functions that passed, by window
+
+
+@dataclass(frozen=True, eq=False)
+class Followed:
+    """The sums of all windows: the largest over its threshold, and the episodes."""
+
+    level: Floats
+    runs: tuple[Run, ...]
+
+
+def follow(Z: Floats, H: Floats, k: float) -> Followed:
+    """Follow the sums of windows: z are (windows, functions), thresholds of rises, then of falls.
+
+    While an episode lasts a sum is capped at its threshold and has half the mean deviation taken
+    off, so that it ends soon after its cause; another function that passes meanwhile is announced.
+    """
+    both = np.concatenate([Z, -Z], axis=1)
+    T, m = both.shape
+    S, total = np.zeros(m), np.zeros(m)
+    zero, last = np.full(m, -1), -1
+    on = np.zeros(m, dtype=bool)
+    level, runs = np.zeros(T), []
+    now: Run | None = None
+    for t, z in enumerate(both):
+        h = H[t]
+        lasting = 0.5 * total / np.maximum(t - zero - 1, 1)
+        S = np.maximum(0.0, S + z - np.where(on, np.maximum(k, lasting), k))
+        above = h < S
+        new = above & ~on
+        on |= above
+        last = t if above.any() else last
+        level[t] = (S / h).max(initial=0.0)
+        first = int(np.argmax(np.where(new, S / h, -1.0)))
+        S, total = np.minimum(S, h), total + z
+        over = S <= 0
+        if new.any():
+            if now is None:
+                now = Run(int(zero[first]) + 1, t, evidence=np.full(m, -np.inf))
+                runs.append(now)
+            now.announced[t] = (np.flatnonzero(new) % (m // 2)).tolist()
+        if now is not None:
+            length = np.sqrt(np.maximum(t - zero, 1))
+            now.evidence = np.maximum(now.evidence, np.where(on, total / length, -np.inf))
+        zero[over], total[over] = t, 0.0
+        on &= ~over
+        if now is not None and not on.any():
+            now.end, now = last, None
+    for run in runs:
+        run.evidence = np.maximum(*np.split(run.evidence, 2))
+    return Followed(level, tuple(runs))
+
+
+def blamed(table: Sequence[Watched], evidence: Floats) -> tuple[str, ...]:
+    """As few columns as explain what passed: those that moved by themselves first.
+
+    Relations that touch a blamed column are explained by it, and so is what is left of a column
+    that is related to one. Of the rest the column with most evidence is blamed, and so on.
+    """
+    passed = [(one, v) for one, v in zip(table, evidence.tolist(), strict=True) if v > 0]
+    own: dict[str, float] = {}
+    for one, value in passed:
+        if one.kind not in BETWEEN:
+            own[one.column] = max(own.get(one.column, 0.0), value)
+    found = sorted(own, key=lambda name: -own[name])
+    related = {frozenset((one.column, one.detail)) for one in table if one.kind == "relation"}
+    while True:
+        touched: dict[str, float] = {}
+        for one, value in passed:
+            columns = {one.column, one.detail} if one.kind == "relation" else {one.column}
+            known = any(
+                c in found or any(frozenset((c, f)) in related for f in found if len(columns) == 1)
+                for c in columns
+            )
+            for column in () if known or one.kind not in BETWEEN else columns:
+                touched[column] = touched.get(column, 0.0) + value
+        if not touched:
+            return tuple(found)
+        found.append(max(touched, key=lambda name: touched[name]))

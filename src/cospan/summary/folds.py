@@ -1,0 +1,192 @@
+"""The rows of a set are dealt to folds, and each fold has a summary of its own.
+
+What is said of a set's own rows comes from models that they had no part in: a fold is scored by a
+model of the others, whose summary is that of the other folds, merged. Rows are dealt by their
+running number, so that the folds do not depend on how the rows come: at once, in chunks, or by
+workers. Rows that belong together are dealt together, by a key that they share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cospan.base import arrays
+from cospan.base.checks import as_rows_with_eps
+from cospan.base.keys import Keys, mixed
+from cospan.base.types import Floats
+from cospan.summary.builder import SAMPLE_BYTES, SummaryBuilder, SummaryOptions
+from cospan.summary.sample import Reservoir, RowSample, WeightedRows, rows_within
+from cospan.summary.summary import Summary
+
+FOLDS = 5
+#: Of wider data, unless it has fewer rows than columns, five matrices a set are too many.
+WIDE, FOLDS_OF_WIDE = 4096, 2
+# Ways to deal groups that are tried, for folds of much the same size.
+_DEALS = 100
+
+
+def fold_count(n_features: int, n_rows: int | None) -> int:
+    """How many folds a set has: five, or two where features are many and rows even more.
+
+    >>> fold_count(784, None), fold_count(10_000, 300), fold_count(10_000, None)
+    (5, 5, 2)
+    """
+    few = n_rows is not None and n_rows < n_features
+    return FOLDS if few or n_features <= WIDE else FOLDS_OF_WIDE
+
+
+def dealt_by_number(numbers: NDArray[np.integer[Any]], n_folds: int) -> NDArray[np.intp]:
+    """The folds of rows with these running numbers: of every so many rows in turn, one each.
+
+    >>> sorted(dealt_by_number(np.arange(5), 5).tolist())
+    [0, 1, 2, 3, 4]
+    """
+    turn, place = np.divmod(np.asarray(numbers, dtype=np.int64), n_folds)
+    key = mixed(np.zeros(len(turn), dtype=np.uint64), turn.astype(np.uint64))
+    start = (key % np.uint64(n_folds)).astype(np.int64)
+    step = ((key >> np.uint64(32)) % np.uint64(n_folds - 1)).astype(np.int64) + 1
+    return np.asarray((start + step * place) % n_folds, dtype=np.intp)
+
+
+def dealt_by_key(keys: Keys, n_folds: int, salt: int = 0) -> NDArray[np.intp]:
+    """The folds of rows with these keys; rows of one key share a fold."""
+    salted = mixed(np.full(len(keys), salt, dtype=np.uint64), keys)
+    return np.asarray(salted % np.uint64(n_folds), dtype=np.intp)
+
+
+def best_salt(keys: Sequence[Keys], n_folds: int) -> int | None:
+    """The salt that deals these keys of every set most evenly; None where a set has one key."""
+    counted = [np.unique(one, return_counts=True) for one in keys]
+    if any(len(different) < 2 for different, _ in counted):
+        return None
+
+    def largest(salt: int) -> float:
+        """The largest share of a set in one fold."""
+        shares = (
+            np.bincount(dealt_by_key(own, n_folds, salt), rows).max() / rows.sum()
+            for own, rows in counted
+        )
+        return float(max(shares))
+
+    salt = min(range(_DEALS), key=largest)
+    return salt if largest(salt) < 1 else None
+
+
+@dataclass(frozen=True, eq=False)
+class FoldedSummary:
+    """A set's summary in parts, one for each fold of its rows.
+
+    >>> builder = FoldBuilder(SummaryOptions(sample_size=7), 5)
+    >>> builder.take(np.arange(24.0).reshape(12, 2) ** 2)
+    >>> found = builder.finish()
+    >>> found.whole, found.without(0)
+    (Summary(12 rows, 2 features, exact), Summary(9 rows, 2 features, exact))
+    """
+
+    parts: tuple[Summary | None, ...]  # without samples; None where a fold has no rows
+    sample: RowSample  # of all rows
+    dealt: NDArray[np.intp]  # the fold of each row of the sample
+
+    @classmethod
+    def of_rows(
+        cls, rows: Any, dealt: NDArray[np.intp], whole: Summary, n_folds: int,
+        weights: Floats | None = None,
+    ) -> FoldedSummary:  # fmt: skip
+        """The folds of a summary's sampled rows, given in the order of arrival."""
+        parts: list[Summary | None] = []
+        for fold in range(n_folds):
+            place = np.flatnonzero(dealt == fold)
+            own = None if weights is None else weights[place]
+            few = len(place) == 0 or (own is not None and not own.any())
+            part = None if few else _of_rows(rows[place], own, whole)
+            parts.append(part)
+        order = np.argsort(np.argsort(whole.sample.index))
+        return cls(tuple(parts), whole.sample, dealt[order])
+
+    @cached_property
+    def whole(self) -> Summary:
+        """The summary of all rows."""
+        return replace(_together(self.parts), sample=self.sample)
+
+    def without(self, fold: int) -> Summary:
+        """The summary of the rows of all other folds."""
+        others = [part for k, part in enumerate(self.parts) if k != fold]
+        return replace(_together(others), sample=self.sample.taken(self.dealt != fold))
+
+    def __add__(self, other: FoldedSummary) -> FoldedSummary:
+        """Rows dealt by number, and the rows after them."""
+        pairs = zip(self.parts, other.parts, strict=True)
+        parts = [a if b is None else b if a is None else a + b for a, b in pairs]
+        sample = self.sample.merged(other.sample)
+        return FoldedSummary(tuple(parts), sample, dealt_by_number(sample.index, len(parts)))
+
+
+class FoldBuilder:
+    """Takes rows as they come, deals them to folds, and ends as a FoldedSummary."""
+
+    def __init__(
+        self,
+        options: SummaryOptions,
+        n_folds: int,
+        *,
+        feature_names: tuple[str, ...] | None = None,
+        small: bool = False,
+    ) -> None:
+        bare = options._replace(sample_size=0)
+        self._options, self._feature_names = options, feature_names
+        self._builders = [SummaryBuilder(bare, small=small) for _ in range(n_folds)]
+        self._kept: Reservoir[WeightedRows] | None = None
+        self._n_features = 0
+        self.count = 0
+
+    def take(self, chunk: Any) -> None:
+        """Take the next rows, dealt by their running number."""
+        first = (self._options.first_row or 0) + self.count
+        d = None if self._kept is None else self._n_features
+        rows, eps = as_rows_with_eps(
+            chunk, self._options.name, d=d, allow_empty=True, first_row=self.count
+        )
+        if self._kept is None:
+            self._n_features = int(rows.shape[1])
+            size = rows_within(SAMPLE_BYTES, self._n_features, self._options.sample_size, fewest=0)
+            draws = np.random.PCG64(self._options.seed).advance(first)
+            self._kept = Reservoir(size, np.random.Generator(draws))
+        self._kept.add(WeightedRows(rows, None))
+        dealt = dealt_by_number(first + np.arange(rows.shape[0]), len(self._builders))
+        for fold, builder in enumerate(self._builders):
+            builder.add(arrays.pick(rows, np.flatnonzero(dealt == fold)), None, eps)
+        self.count += int(rows.shape[0])
+
+    def finish(self) -> FoldedSummary:
+        """The folds of all rows that came."""
+        assert self._kept is not None  # rows came
+        parts = [one.finish() if one.count else None for one in self._builders]
+        named = [
+            None if one is None else replace(one, feature_names=self._feature_names)
+            for one in parts
+        ]
+        sample = RowSample.drawn(self._kept, self._n_features)
+        numbers = (self._options.first_row or 0) + sample.index
+        return FoldedSummary(tuple(named), sample, dealt_by_number(numbers, len(parts)))
+
+
+def _of_rows(rows: Any, weights: Floats | None, like: Summary) -> Summary:
+    found = Summary.of(rows, weights, like.exact, rank=like.rank, sample_size=0)
+    return replace(found, feature_names=like.feature_names, eps=like.eps)
+
+
+def _together(parts: Sequence[Summary | None]) -> Summary:
+    """The summary of all parts; of fewer rows than features it holds the rows, if they do."""
+    known = [part for part in parts if part is not None]
+    few = sum(part.count for part in known) < known[0].n_features
+    if len(known) == 1 or not (few and all(part._holds_rows for part in known)):
+        return reduce(add, known)
+    moved = [part.factor_parts()[0] + part.mean[None, :] for part in known]
+    return _of_rows(arrays.namespace(moved[0]).concat(moved, axis=0), None, known[0])
