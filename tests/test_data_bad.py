@@ -266,7 +266,7 @@ BAD = {
         lambda t: write(t / "x.parquet", "a,b\n1,2\n"),
         {},
         SourceError,
-        ["x.parquet", "does not begin"],
+        ["x.parquet", "begins like text"],
     ),
     "npy called parquet": (
         lambda t: npy(t).rename(t / "x.parquet"),

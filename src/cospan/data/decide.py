@@ -436,18 +436,7 @@ def made_of_dates(
     apart = {column.name for column in dates if column.kind == "time"}
     means = {one.name: mean_of(one, parts[one.name]) for one in dates}
     clocks = [clock for one in dates if (clock := _clock(one, parts[one.name]))]
-    spans = [span for span in times_between(means) if apart & set(span.of)]
-    gaps = {one.name for one in dates if missing == "indicator" and _has_gaps(one, parts[one.name])}
-    return [replace(one, indicator=bool(gaps & set(one.of))) for one in (*clocks, *spans)]
-
-
-def times_between(means: Mapping[str, float]) -> list[ColumnPlan]:
-    """From each date to the next one; `means` are those of the columns, in their order.
-
-    >>> [column.name for column in times_between({"start": 17897.0, "end": 17900.5})]
-    ['time from start to end']
-    """
-    return [
+    spans = [
         ColumnPlan(
             f"time from {first} to {last}",
             "duration",
@@ -455,7 +444,10 @@ def times_between(means: Mapping[str, float]) -> list[ColumnPlan]:
             of=(first, last),
         )
         for first, last in pairwise(means)
+        if apart & {first, last}
     ]
+    gaps = {one.name for one in dates if missing == "indicator" and _has_gaps(one, parts[one.name])}
+    return [replace(one, indicator=bool(gaps & set(one.of))) for one in (*clocks, *spans)]
 
 
 def _clock(column: ColumnPlan, parts: Parts) -> ColumnPlan | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,15 +27,6 @@ if TYPE_CHECKING:
 
 #: Numbers are moved to their place in the rows in strips of this size, which fit the cache.
 STRIP_BYTES = 2**20
-
-
-class _LevelCodes(NamedTuple):
-    """A category's rows: the number of each one's level, and those that have none."""
-
-    column: ColumnPlan
-    codes: NDArray[np.intp]
-    gaps: NDArray[np.intp]
-    unseen: NDArray[np.intp]
 
 
 class Encoder:
@@ -69,42 +60,28 @@ class Encoder:
         ends = np.cumsum([0, *widths.values()]).tolist()
         self._places: dict[str, int] = dict(zip(widths, ends, strict=False))
 
-    def wanted(self, there: Sequence[str]) -> list[str]:
-        """The columns to read, of those that a table has."""
-        beside = [column.name for column in self.plan.columns if column.kind == "time"]
-        beside += [column.name for column in self.plan.columns if column.watched]
-        names = dict.fromkeys([*self.plan.inputs, *beside])
-        own = set(there)
-        return [name for name in names if name in own]
-
-    def rows(self, batch: pa.RecordBatch, *, bare: bool = False) -> NDArray[Any]:
-        """The batch as rows of numbers; `bare` without indicators if they would all be 0.
+    def rows(self, batch: pa.RecordBatch) -> NDArray[Any]:
+        """The batch as rows of numbers.
 
         NaN is left only where a value is missing that the plan cannot or shall not fill.
         """
         numbers: list[tuple[int, NDArray[Any]]] = []
-        levels: list[_LevelCodes] = []
+        levels: list[tuple[ColumnPlan, NDArray[np.intp]]] = []
         self.merged = None
-        gapless = True
         for column in self.plan.used:
-            place = self._places[column.name]
             if column.kind == "category":
-                found = self._levels(column, _column(batch, column.name))
-                levels.append(found)
-                gapless = gapless and not len(found.gaps)
+                levels.append((column, self._levels(column, _column(batch, column.name))))
                 continue
             values, gaps = self._filled(column, self._values(column, batch))
-            numbers.append((place, values))
+            numbers.append((self._places[column.name], values))
             if gaps is not None and column.indicator:
                 numbers.append((self._places[column.indicator_name], gaps))
-                gapless = False
-        width = self.plan.n_features
-        if bare and gapless:
-            width -= sum(column.indicator for column in self.plan.used)
-        rows = np.zeros((batch.num_rows, width), dtype=self.dtype)
-        _put(rows, numbers, [(self._places[one.column.name], one.codes) for one in levels])
-        for one in levels:
-            self._correct(rows, one)
+        rows = np.zeros((batch.num_rows, self.plan.n_features), dtype=self.dtype)
+        # Any place will do for a row without a level: it is corrected afterwards.
+        codes = [(self._places[c.name], np.clip(own, 0, len(c.features) - 1)) for c, own in levels]
+        _put(rows, numbers, codes)
+        for column, own in levels:
+            self._correct(rows, column, own)
         return rows
 
     def times(self, batch: pa.RecordBatch) -> NDArray[np.float64] | None:
@@ -199,39 +176,35 @@ class Encoder:
             self.gaps[column.name] += int(gaps.sum())
         return np.where(gaps, column.fill[0], values), gaps
 
-    def _levels(self, column: ColumnPlan, array: pa.Array) -> _LevelCodes:
-        """The number of each row's level, and the rows that have none."""
+    def _levels(self, column: ColumnPlan, array: pa.Array) -> NDArray[np.intp]:
+        """The number of each row's level: -1 where it is missing, one too many where it is new."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
         found = coded(array)
         known = pc.index_in(found.texts, value_set=pa.array(column.levels, found.texts.type))
         level = np.asarray(pc.fill_null(known, len(column.levels)).to_numpy(), dtype=np.intp)
-        codes = np.append(level, -1)[found.codes]
         if column.other:
             salt = np.uint64(2 * self._places[column.name] + 1)
             own = np.append(text_hashes(found.texts) * salt, np.uint64(0))[found.codes]
             self.merged = own if self.merged is None else self.merged + own
-        gaps, unseen = np.flatnonzero(codes < 0), np.empty(0, dtype=np.intp)
-        if not column.other and (level == len(column.levels)).any():
-            unseen = np.flatnonzero(codes == len(column.levels))
+        elif (level == len(column.levels)).any():
             new = np.where(level == len(column.levels), np.nan, 0.0)
             self._note_unread(column, found.texts, new, found.codes)
-        # Any code will do for a row without a level: it is corrected afterwards.
-        codes[gaps], codes[unseen] = 0, 0
-        return _LevelCodes(column, codes, gaps, unseen)
+        return np.append(level, -1)[found.codes]
 
-    def _correct(self, rows: NDArray[Any], found: _LevelCodes) -> None:
-        column, gaps = found.column, found.gaps
+    def _correct(self, rows: NDArray[Any], column: ColumnPlan, codes: NDArray[np.intp]) -> None:
+        """Rows without a level, and those of a new one."""
+        if codes.min(initial=0) == 0 and codes.max(initial=0) < len(column.features):
+            return
+        gaps = np.flatnonzero(codes < 0)
         place = self._places[column.name]
         places = slice(place, place + len(column.features))
-        rows[found.unseen, places] = 0
-        if not len(gaps):
-            return
+        rows[codes >= len(column.features), places] = 0
         rows[gaps, places] = np.nan if self._keeps_gaps or not column.fill else column.fill
         if column.indicator:
             rows[gaps, self._places[column.indicator_name]] = 1
-        elif not self._keeps_gaps:
+        elif len(gaps) and not self._keeps_gaps:
             self.gaps[column.name] += len(gaps)
 
     def notes(self) -> tuple[Note, ...]:

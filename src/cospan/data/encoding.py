@@ -349,7 +349,9 @@ class EncodedReader(Reader):
     def blocks(self, size: int) -> Iterator[Chunk]:
         encoder = Encoder(self._plan, self.dtype, self.name, self._profiles)
         notes: list[Note] = []
-        wanted = encoder.wanted(self._table.all_columns)
+        beside = (c.name for c in self._plan.columns if c.kind == "time" or c.watched)
+        there = set(self._table.all_columns)
+        wanted = [c for c in dict.fromkeys([*self._plan.inputs, *beside]) if c in there]
         for block in self._table.blocks(wanted, size, notes, self._plain_numbers()):
             rows = encoder.rows(block.rows)
             beside = encoder.times(block.rows), encoder.merged, encoder.watched(block.rows)

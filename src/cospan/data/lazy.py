@@ -145,11 +145,6 @@ class LazyTable(Table):
             if len(here):
                 yield from local_table(here, self.name).batches(columns, size)
 
-    def partitions(self, columns: Sequence[str]) -> list[Any]:
-        """Those of these columns that there are, of every partition, to be computed where it is."""
-        there = [column for column in columns if column in self._collection.columns]
-        return list(self._collection[there].to_delayed())
-
     def classes(self) -> list[Any]:
         """The classes that the labels name."""
         if self._label is None:

@@ -160,8 +160,8 @@ class _Cleaning:
                 f"{self._name}: values are missing in {self._gapped:,} rows, in column "
                 f"{', '.join(f'{name!r} ({counts[name]:,})' for name in worst)}"
                 f'{" and others" if len(counts) > 8 else ""}; missing="drop" leaves these rows '
-                'out, missing="mean" puts in the column\'s mean, in tables missing="indicator" also '
-                "says where."
+                'out, missing="mean" puts in the mean, in tables missing="indicator" also says '
+                "where."
             )
         if not given:
             raise SourceError(
