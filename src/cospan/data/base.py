@@ -64,12 +64,13 @@ class Chunk(NamedTuple):
     watched: NDArray[np.float64] | None = None
     groups: NDArray[Any] | None = None
 
-    def take(self, index: slice | NDArray[np.bool_]) -> Chunk:
+    def take(self, index: slice | NDArray[Any]) -> Chunk:
         """The rows that `index` picks, with all that lies beside them."""
-        return Chunk(*(None if column is None else _picked(column, index) for column in self))
+        picked: Any = (None if column is None else _picked(column, index) for column in self)
+        return Chunk(*picked)
 
 
-def _picked(values: Any, index: slice | NDArray[np.bool_]) -> Any:
+def _picked(values: Any, index: slice | NDArray[Any]) -> Any:
     if isinstance(values, np.ndarray):
         return values[index]
     if not isinstance(index, slice):  # an Arrow batch
@@ -83,7 +84,7 @@ def joined(chunks: list[Chunk]) -> Chunk:
     if len(chunks) == 1:
         return chunks[0]
     columns = list(zip(*chunks, strict=True))
-    whole = [None if column[0] is None else np.concatenate(column) for column in columns[1:]]
+    whole: Any = (None if column[0] is None else np.concatenate(column) for column in columns[1:])
     rows = columns[0]
     batches = not isinstance(rows[0], np.ndarray)
     return Chunk(_one_batch(rows) if batches else np.concatenate(rows), *whole)

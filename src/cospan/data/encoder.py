@@ -10,20 +10,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base.notes import Note
 
+from .arrow import pa, pc
 from .plan import USED, ColumnPlan, EncodingPlan, SetProfile
 from .readings import PLAIN, coded, parsed, plain_values, text_parts, truths
 from .sketches import text_hashes
 from .values import absurd, all_usual, family, hours_of, numbers
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 #: Numbers are moved to their place in the rows in strips of this size, which fit the cache.
 STRIP_BYTES = 2**20
@@ -178,9 +176,6 @@ class Encoder:
 
     def _levels(self, column: ColumnPlan, array: pa.Array) -> NDArray[np.intp]:
         """The number of each row's level: -1 where it is missing, one too many where it is new."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         found = coded(array)
         known = pc.index_in(found.texts, value_set=pa.array(column.levels, found.texts.type))
         level = np.asarray(pc.fill_null(known, len(column.levels)).to_numpy(), dtype=np.intp)
@@ -230,8 +225,6 @@ def _floats(texts: pa.Array, reading: str) -> NDArray[np.float64]:
 
 def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
     """A column of a batch, or as many gaps where it has none."""
-    import pyarrow as pa
-
     place = batch.schema.get_field_index(name)
     return pa.nulls(batch.num_rows) if place < 0 else batch.column(place)
 

@@ -91,7 +91,7 @@ def encode_by(table: Table, plan: EncodingPlan, *, name: str | None = None) -> S
     """
     called = name or table.name
     # Dates that are not features themselves may be lacking: nothing else is made of them.
-    made = {name for one in plan.used if one.kind != "number" for name in one.of}
+    made = {name for one in plan.used for name in one.of}
     there = {*table.all_columns, *(made - {one.name for one in plan.used})}
     lacking = [column for column in plan.inputs if column not in there]
     filled = plan.missing in ("indicator", "mean") and all(column.fill for column in plan.used)
@@ -111,20 +111,20 @@ def encode_by(table: Table, plan: EncodingPlan, *, name: str | None = None) -> S
 
 def check_same_features(a: Source, b: Source) -> None:
     """Make sure that two sources have the same features."""
-    if (a.plan is None) != (b.plan is None):
-        plan, array = (a.plan, b) if b.plan is None else (b.plan, a)
-        if plan is not None and not plan.numbers_only and array.feature_names is None:
-            table = a if a.plan is not None else b
-            kinds = [PLURALS[k] for k in dict.fromkeys(c.kind for c in plan.used) if k != "number"]
+    for table, array in ((a, b), (b, a)):
+        bare = array.plan is None and array.feature_names is None
+        if bare and table.plan is not None and not table.plan.numbers_only:
+            kinds = dict.fromkeys(PLURALS[c.kind] for c in table.plan.used if c.kind != "number")
             raise InputError(
                 f"{array.name} has columns without names, and {table.name} is a table with "
                 f"{' and '.join(kinds) or 'missing values'}; give both as tables with the same "
                 "columns."
             )
-    if a.n_features != b.n_features:
+    shapes = a.image_shape and b.image_shape and a.image_shape != b.image_shape
+    if a.n_features != b.n_features or shapes:
         raise InputError(
-            f"{a.name} has {a.n_features:,} features{_shape(a)} and {b.name} has "
-            f"{b.n_features:,}{_shape(b)}; both must describe their rows by the same features."
+            f"{a.name} has {_features(a)} and {b.name} has {_features(b)}; both must describe "
+            "their rows by the same features."
         )
     if a.feature_names and b.feature_names and a.feature_names != b.feature_names:
         pairs = zip(a.feature_names, b.feature_names, strict=True)
@@ -133,19 +133,11 @@ def check_same_features(a: Source, b: Source) -> None:
             f"{a.name} and {b.name} have different features ({first!r} is {second!r} in the "
             "other); give both the same columns in the same order."
         )
-    if a.image_shape and b.image_shape and a.image_shape != b.image_shape:
-        raise InputError(
-            f"The images of {a.name} are {_by(a.image_shape)} and those of {b.name} are "
-            f"{_by(b.image_shape)}; bring them to one shape first."
-        )
 
 
-def _shape(source: Source) -> str:
-    return f" ({_by(source.image_shape)})" if source.image_shape else ""
-
-
-def _by(shape: tuple[int, ...]) -> str:
-    return "×".join(str(length) for length in shape)
+def _features(source: Source) -> str:
+    pixels = f" ({'×'.join(map(str, source.image_shape))})" if source.image_shape else ""
+    return f"{source.n_features:,} features{pixels}"
 
 
 def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Source]:
@@ -175,7 +167,8 @@ def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Sou
     taken = {column for table in tables for column in table.all_columns}
     made = [one for one in made_of_dates(plans, parts, policy) if one.name not in taken]
     apart = [ColumnPlan(column, "left out", SCHEMA) for column in sorted(alone)]
-    apart += [ColumnPlan(c, "left out", DROPPED) for c in _dropped(tables)]
+    dropped = dict.fromkeys(column for table in tables for column in table.options.drop)
+    apart += [ColumnPlan(column, "left out", DROPPED) for column in dropped]
     whole = EncodingPlan((*plans, *made, *apart), policy)
     profiles = [tuple(profile_of(whole, one) for one in ones) for ones in learned]
     every = [one for ones in profiles for one in ones]
@@ -189,10 +182,6 @@ def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Sou
         _source(table, whole, own, tuple(changes), name)
         for table, own, name in zip(tables, profiles, names, strict=True)
     ]
-
-
-def _dropped(tables: Sequence[Table]) -> list[str]:
-    return list(dict.fromkeys(column for table in tables for column in table.options.drop))
 
 
 def _forced(tables: Sequence[Table]) -> tuple[dict[str, str], set[str]]:
@@ -354,8 +343,15 @@ class EncodedReader(Reader):
         wanted = [c for c in dict.fromkeys([*self._plan.inputs, *beside]) if c in there]
         for block in self._table.blocks(wanted, size, notes, self._plain_numbers()):
             rows = encoder.rows(block.rows)
-            beside = encoder.times(block.rows), encoder.merged, encoder.watched(block.rows)
-            yield Chunk(rows, block.ids, block.labels, *beside, groups=block.groups)
+            yield Chunk(
+                rows,
+                block.ids,
+                block.labels,
+                encoder.times(block.rows),
+                encoder.merged,
+                encoder.watched(block.rows),
+                block.groups,
+            )
         self.found = (*notes, *encoder.notes())
         self.absurd = {} if self._profiles else dict(encoder.absurd)  # else it is known already
 
@@ -363,7 +359,7 @@ class EncodedReader(Reader):
         """Columns of which every row was learned as a plain number, whatever type they have."""
         if self._table.options.label is not None:  # rows of other classes were not learned
             return []
-        numbers = [c for c in self._plan.used if c.kind == "number" and not (c.reading or c.of)]
+        numbers = [c for c in self._plan.used if c.kind == "number" and not c.reading]
         found = self._profiles
         return [
             column.name
@@ -374,7 +370,7 @@ class EncodedReader(Reader):
 
 def _dtype(table: Table, plan: EncodingPlan) -> np.dtype[Any]:
     """float32 only where every column is a float32 number."""
-    if any(c.kind != "number" or c.reading or c.of for c in plan.used):
+    if any(c.kind != "number" or c.reading for c in plan.used):
         return np.dtype(np.float64)
     known = set(table.schema.names)
     there = [column.name for column in plan.used if column.name in known]

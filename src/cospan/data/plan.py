@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING as NO_DEFAULT
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -259,14 +260,9 @@ class EncodingPlan:
             notes.append(Note("encoding", f"{text}{', '.join(counts)}."))
         if gaps := [column for column in self.used if column.indicator]:
             where = f"{gaps[0].indicator_name!r}{', …' if len(gaps) > 1 else ''}"
-            text = f"Where a value is missing, a mean stands in for it; {where} says where."
-            if len(gaps) < len(self.used):
-                columns = named([column.name for column in gaps])
-                text = (
-                    f"Missing values in {columns} are filled by the mean of the sets' means; "
-                    f"{where} says where."
-                )
-            notes.append(Note("missing values", text))
+            columns = "" if len(gaps) == len(self.used) else f" in {named([c.name for c in gaps])}"
+            text = f"Missing values{columns} are filled by the mean of the sets' means; "
+            notes.append(Note("missing values", f"{text}{where} says where."))
         return notes + self.not_compared()
 
     def not_compared(self) -> list[Note]:
@@ -390,22 +386,19 @@ def _plain(column: ColumnPlan) -> dict[str, Any]:
 
 def _column(content: Mapping[str, Any]) -> ColumnPlan:
     """One column out of a file that may hold anything."""
-    texts = {key: content.get(key, "") for key in ("name", "kind", "reason", "reading")}
-    flags = {key: content.get(key, False) for key in ("other", "indicator", "watched")}
-    levels, fill, of = (content.get(key, []) for key in ("levels", "fill", "of"))
-    origin = content.get("origin", 0)
-    right = (
-        all(isinstance(value, str) for value in [*texts.values(), *levels, *of])
-        and isinstance(origin, int)
-        and all(isinstance(value, bool) for value in flags.values())
-        and texts["kind"] in KINDS
-        and (texts["kind"] != "boolean" or len(levels) in (0, 2))
+    given: dict[str, Any] = {
+        key: tuple(x) if isinstance(x, list) else x for key, x in content.items()
+    }
+    column = ColumnPlan(**given)
+    right = all(
+        type(getattr(column, one.name)) is type("" if one.default is NO_DEFAULT else one.default)
+        for one in fields(ColumnPlan)
     )
-    if not right:
-        raise ValueError(f"column {texts['name']!r}")
-    numbers = tuple(float(value) for value in fill)
-    lists: dict[str, Any] = {"levels": tuple(levels), "fill": numbers, "of": tuple(of)}
-    column = ColumnPlan(**texts, **flags, **lists, origin=origin)
+    right = right and all(isinstance(text, str) for text in (*column.levels, *column.of))
+    words = column.kind != "boolean" or len(column.levels) in (0, 2)
+    if not (right and words and column.kind in KINDS):
+        raise ValueError(f"column {column.name!r}")
+    numbers = tuple(float(value) for value in column.fill)
     if not np.isfinite(numbers).all() or (numbers and len(numbers) != len(column.features)):
         raise ValueError(f"column {column.name!r} has {len(numbers)} values to fill in")
-    return column
+    return replace(column, fill=numbers)

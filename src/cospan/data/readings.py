@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrow import pa, pc
 from .values import days, family, numbers, storage, text_bytes
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 #: Texts that stand for a missing value: those that Arrow takes for one in CSV files, and what
 #: statistics packages and people write.
@@ -58,9 +56,6 @@ def coded(array: pa.Array) -> Coded:
 
     Numbers and other values get the text one would write for them: 3 and 3.0 are "3".
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     array = storage(array)
     if not pa.types.is_dictionary(array.type):
         array = pc.dictionary_encode(array)
@@ -83,9 +78,6 @@ def coded(array: pa.Array) -> Coded:
 
 def as_texts(values: pa.Array) -> pa.Array:
     """The texts that one would write for these values."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     values = storage(values)
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         return values
@@ -109,8 +101,6 @@ def plain_values(array: pa.Array, kind: str) -> NDArray[np.float64] | None:
     This is how nearly all columns of text files are read: Arrow's own parsers take some
     nanoseconds a value, where a text that is looked up and matched takes hundreds.
     """
-    import pyarrow as pa
-
     array = storage(array)
     if pa.types.is_dictionary(array.type):
         each = plain_values(array.dictionary, kind)
@@ -128,9 +118,6 @@ def plain_values(array: pa.Array, kind: str) -> NDArray[np.float64] | None:
 
 
 def _plain(array: pa.Array, kind: str) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if kind == "number":
         return pc.cast(array, pa.float64())
     if pc.any(pc.equal(pc.binary_length(array), 13)).as_py():  # a day and an hour is no date
@@ -140,9 +127,6 @@ def _plain(array: pa.Array, kind: str) -> pa.Array:
 
 def truths(texts: pa.Array, pair: tuple[str, str]) -> NDArray[np.float64]:
     """1 and 0 for the words of `pair`, (false, true), in any case; NaN for other texts."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     lower = pc.utf8_lower(texts)
     place = pc.index_in(lower, value_set=pa.array(pair, lower.type))
     return np.asarray(pc.cast(place, pa.float64()).to_numpy(zero_copy_only=False))
@@ -170,17 +154,12 @@ class Reading(NamedTuple):
 
 
 def _replaced(texts: pa.Array, *steps: tuple[str, str]) -> pa.Array:
-    import pyarrow.compute as pc
-
     for pattern, replacement in steps:
         texts = pc.replace_substring_regex(texts, pattern=pattern, replacement=replacement)
     return texts
 
 
 def _floats(texts: pa.Array) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     return pc.cast(texts, pa.float64())
 
 
@@ -194,9 +173,6 @@ def _thousands(texts: pa.Array) -> pa.Array:
 
 def _moments(texts: pa.Array) -> pa.Array:
     """Days since 1970 of ISO dates and times, with or without a time zone."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     texts = _replaced(texts, (r"(\.\d{6})\d+", r"\1"))
     zoned = pc.match_substring_regex(texts, pattern=ZONE)
     plain = pc.if_else(zoned, None, texts)
@@ -212,8 +188,6 @@ def _iso(texts: pa.Array) -> pa.Array:
 
 def _clock(texts: pa.Array) -> pa.Array:
     """Times of day in days: 23:59, or 11:59 PM."""
-    import pyarrow.compute as pc
-
     bare = _replaced(texts, (" ?[AaPp][Mm]$", ""), (r"^(\d):", r"0\1:"), ("^", "1970-01-01 "))
     found = _moments(bare)
     afternoon = pc.match_substring(texts, "pm", ignore_case=True)
@@ -243,8 +217,6 @@ def _date(order: str) -> Reading:
     iso = "-".join(rf"\{fields.index(field) + 1}" for field in ("year", "month", "day"))
 
     def numbers(texts: pa.Array) -> pa.Array:
-        import pyarrow.compute as pc
-
         dates = _replaced(texts, ("[ T].*", ""), (r"\b(\d)\b", r"0\1"), (f"^{pattern}$", iso))
         timed = pc.match_substring(texts, ":")
         if not pc.any(timed).as_py():
@@ -280,9 +252,6 @@ def parsed(texts: pa.Array, reading: str) -> pa.Array:
     >>> parsed(pa.array(["1.234,5", "2", "x"]), "comma").to_pylist()
     [1234.5, 2.0, None]
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if _OR in reading:
         return pc.coalesce(*(parsed(texts, one) for one in single_readings(reading)))
     how = READINGS[reading]
@@ -360,8 +329,6 @@ def text_parts(array: pa.Array) -> NDArray[np.float64]:
     >>> text_parts(pa.array(["AB-12 x", None])).tolist()[0]
     [7.0, 2.0, 3.0, 2.0, 1.0, 1.0]
     """
-    import pyarrow as pa
-
     array = storage(array)
     if family(array.type) in ("other", "nothing"):
         return np.full((len(array), len(PARTS)), np.nan)
@@ -372,9 +339,6 @@ def text_parts(array: pa.Array) -> NDArray[np.float64]:
 
 
 def _counted(texts: pa.Array) -> NDArray[np.float64]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     known = pc.invert(pc.is_in(texts, value_set=pa.array([None, *MISSING_TEXTS], texts.type)))
     strips = [_characters(*strip) for strip in text_bytes(texts.fill_null(""))]
     digits, others, capitals, blanks, further = np.concatenate(

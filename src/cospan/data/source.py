@@ -233,12 +233,13 @@ def taken(
     rows = kept = bare = 0
     for block in blocks:
         rows += len(block.ids)
-        if block.labels is not None:
-            unlabelled = _unlabelled(block.labels)
+        labels = block.labels
+        if labels is not None:
+            unlabelled = _unlabelled(labels)
             if value is not None:
-                mask = matches(block.labels, value)
+                mask = matches(labels, value)
                 if not kept and not mask.any():
-                    others.update(np.unique(block.labels[~unlabelled]).tolist())
+                    others.update(np.unique(labels[~unlabelled]).tolist())
                 block = (block if mask.all() else block.take(mask))._replace(labels=None)
             elif unlabelled.any():
                 if options.missing == "error":
@@ -248,8 +249,8 @@ def taken(
                         'missing="error".'
                     )
                 bare += int(unlabelled.sum())
-                block = block.take(~unlabelled)
-                block = block._replace(labels=np.array(block.labels.tolist()))
+                whole = np.array(labels[~unlabelled].tolist())
+                block = block.take(~unlabelled)._replace(labels=whole)
         kept += len(block.ids)
         if len(block.ids):
             yield block

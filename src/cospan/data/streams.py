@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,21 +22,16 @@ from cospan.base.packages import needed
 from cospan.base.text import first_line
 from cospan.errors import InputError, SourceError
 
+from .arrow import pa, pq
 from .base import listing
 from .paths import reading
 from .values import (
     OBJECTS,
     decoded,
-    decoded_type,
     family,
-    is_list,
-    is_list_of_numbers,
-    is_numeric,
     storage,
+    stored_type,
 )
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 #: Rows looked at to find what the columns of a dataframe hold, and how long the lists in one are.
 PROBE_ROWS = 1000
@@ -94,8 +89,6 @@ def object_stream(obj: Any, name: str | None) -> TableStream | None:
 
 def _table_of(obj: Any) -> pa.Table:
     """Columns under their names, or a stream of Arrow batches, as a table."""
-    import pyarrow as pa
-
     try:
         if isinstance(obj, pa.RecordBatch):
             return pa.Table.from_batches([obj])
@@ -115,8 +108,6 @@ class ArrowStream(TableStream):
     """An Arrow table in memory."""
 
     def __init__(self, table: pa.Table, name: str) -> None:
-        import pyarrow as pa
-
         # Few functions of Arrow take views of text and of bytes.
         views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
         if any(field.type in views for field in table.schema):
@@ -138,8 +129,6 @@ class PandasStream(TableStream):
     """
 
     def __init__(self, frame: Any, name: str) -> None:
-        import pyarrow as pa
-
         self.name, self.n_rows = name, len(frame)
         if any(type(column) is not str for column in frame.columns):
             frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
@@ -164,8 +153,6 @@ class PandasStream(TableStream):
     def batches(
         self, columns: Sequence[str], size: int, numbers: Collection[str] = ()
     ) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
         own = [column for column in columns if column != INDEX]
         # A selection copies the columns; all of them need none.
         chosen = self._frame if own == list(self._frame.columns) else self._frame[own]
@@ -180,8 +167,6 @@ class PandasStream(TableStream):
 
 
 def _pandas_batch(part: Any) -> pa.RecordBatch:
-    import pyarrow as pa
-
     refused = (pa.ArrowException, OverflowError, TypeError, ValueError, NotImplementedError)
     try:
         return pa.RecordBatch.from_pandas(part, preserve_index=False).replace_schema_metadata(None)
@@ -198,8 +183,6 @@ def _pandas_batch(part: Any) -> pa.RecordBatch:
 
 def _mixed(values: Any) -> pa.Array:
     """Numbers and texts of one column as texts; a type that no reading takes for other objects."""
-    import pyarrow as pa
-
     known = (str, bool, int, float, Decimal, np.generic)
     if not all(isinstance(value, known) for value in values[values.notna()].tolist()):
         return pa.array([{}] * len(values), pa.struct([(OBJECTS, pa.null())]))
@@ -218,9 +201,8 @@ class FlatLists(TableStream):
     """A table whose lists of numbers, of one length each, are columns: embedding[0], ..."""
 
     def __init__(self, stream: TableStream, lists: list[str]) -> None:
-        import pyarrow as pa
-
-        self._stream, self._widths = stream, {}
+        self._stream = stream
+        self._widths: dict[str, int] = {}
         for name in ("name", "n_rows", "index", "hidden", "written", "notes", "keeps"):
             setattr(self, name, getattr(stream, name))
         for batch in stream.batches(lists, PROBE_ROWS):
@@ -236,10 +218,11 @@ class FlatLists(TableStream):
                 f"{self.name}: column {listing(wide)} holds empty lists only, or lists of more "
                 f"than {MOST_PLACES:,} numbers; save them as an array (.npy), or drop= them."
             )
-        fields, self._owners = [], {}
+        fields: list[pa.Field] = []
+        self._owners: dict[str, str] = {}
         for field in stream.schema:
             places = [f"{field.name}[{i}]" for i in range(self._widths.get(field.name, 0))]
-            kind = decoded_type(field.type).value_type if places else field.type
+            kind = stored_type(field.type).value_type if places else field.type
             fields += [pa.field(name, kind) for name in places or [field.name]]
             self._owners.update(dict.fromkeys(places, field.name))
         self.schema = pa.schema(fields, stream.schema.metadata)
@@ -247,14 +230,12 @@ class FlatLists(TableStream):
     @classmethod
     def around(cls, stream: TableStream) -> TableStream:
         """The same stream where it has no lists of numbers."""
-        lists = [field.name for field in stream.schema if is_list_of_numbers(field.type)]
+        lists = [field.name for field in stream.schema if family(field.type) == "list"]
         return cls(stream, lists) if lists else stream
 
     def batches(
         self, columns: Sequence[str], size: int, numbers: Collection[str] = ()
     ) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
         own = list(dict.fromkeys(self._owners.get(column, column) for column in columns))
         start = 0
         for batch in self._stream.batches(own, size, numbers):
@@ -293,24 +274,21 @@ class _Files(TableStream):
     kind: str
 
     def __init__(self, files: Sequence[Path], root: Path) -> None:
-        import pyarrow as pa
-
         self.name = root.name or str(root)
         self._files = list(files)
         self._partitions = [_partition(file, root) for file in self._files]
         if any(set(part) != set(self._partitions[0]) for part in self._partitions):
             raise SourceError(f"{root}: the files lie under different key=value folders.")
-        schema: pa.Schema | None = None
-        total: int | None = 0
+        self.n_rows = 0
+        schema: Any = None
         for file in self._files:
             with reading(file, self.kind):
                 own, rows = self._look_into(file)
                 str(own.names)  # names that are no text come to light here, not later
-            total = None if rows is None or total is None else total + rows
+            self.n_rows = None if rows is None or self.n_rows is None else self.n_rows + rows
             schema = own if schema is None else _united(schema, own, file, self._files[0])
-        if total == 0:
+        if self.n_rows == 0:
             raise SourceError(f"{self.name}: has no rows.")
-        self.n_rows = total
         self.index = _pandas_index(schema)
         self.hidden = frozenset(self._partitions[0])
         partitions = [pa.field(key, pa.string()) for key in self._partitions[0]]
@@ -319,8 +297,6 @@ class _Files(TableStream):
     def batches(
         self, columns: Sequence[str], size: int, numbers: Collection[str] = ()
     ) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
         own = [column for column in columns if column not in self.hidden]
         constants = [column for column in columns if column in self.hidden]
         for file, values in zip(self._files, self._partitions, strict=True):
@@ -352,14 +328,10 @@ class ParquetFiles(_Files):
     kind = "Parquet"
 
     def _look_into(self, file: Path) -> tuple[pa.Schema, int | None]:
-        import pyarrow.parquet as pq
-
         with pq.ParquetFile(file) as parquet:
             return parquet.schema_arrow, parquet.metadata.num_rows
 
     def _read(self, file: Path, columns: list[str], size: int) -> Iterator[pa.RecordBatch]:
-        import pyarrow.parquet as pq
-
         buffer = max(4096, BUFFER_BYTES // max(1, len(columns)))
         # Texts lie in the file with a number each: they are looked at once.
         texts = [c for c in columns if family(self.schema.field(c).type) == "text"]
@@ -380,16 +352,12 @@ class ArrowFiles(_Files):
     kind = "Arrow"
 
     def _look_into(self, file: Path) -> tuple[pa.Schema, int | None]:
-        import pyarrow as pa
-
         with closing(pa.memory_map(str(file), "r")) as stream:
             if not _is_file_format(file):
                 return pa.ipc.open_stream(stream).schema, None
             return pa.ipc.open_file(stream).schema, None
 
     def _read(self, file: Path, columns: list[str], size: int) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
         with closing(pa.memory_map(str(file), "r")) as stream:
             yield from _ipc_batches(stream, _is_file_format(file), columns)
 
@@ -400,8 +368,6 @@ def _is_file_format(file: Path) -> bool:
 
 
 def _ipc_batches(stream: Any, file_format: bool, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-
     if not file_format:
         yield from pa.ipc.open_stream(stream)
         return
@@ -414,20 +380,20 @@ def _ipc_batches(stream: Any, file_format: bool, columns: list[str]) -> Iterator
 
 def _united(first: pa.Schema, other: pa.Schema, file: Path, first_file: Path) -> pa.Schema:
     """One schema for two files; a column with two number types is read as float64."""
-    import pyarrow as pa
-
     there = set(other.names)
     absent = [name for name in first.names if name not in there]
     if absent:
         raise SourceError(f"{file}: lacks column {listing(absent)}, which {first_file.name} has.")
     for i, field in enumerate(first):
         type_ = other.field(field.name).type
-        if is_numeric(type_) != is_numeric(field.type) or is_list(type_) != is_list(field.type):
+        kinds = {family(type_), family(field.type)}
+        numbers = kinds <= {"number", "boolean"}
+        if len(kinds) > 1 and kinds & {"number", "boolean", "list"} and not numbers:
             raise SourceError(
                 f"{file}: column {field.name!r} holds {type_}, where {first_file.name} has "
                 f"{field.type}."
             )
-        if type_ != field.type and is_numeric(type_) and not is_list(type_):
+        if type_ != field.type and numbers:
             first = first.set(i, pa.field(field.name, pa.float64()))
     return first
 

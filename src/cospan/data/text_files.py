@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,13 +21,11 @@ from cospan.base.notes import Note
 from cospan.base.text import is_number
 from cospan.errors import SourceError
 
+from .arrow import arrow_csv, pa
 from .base import listing
 from .paths import reading, sniff
 from .readings import MISSING_TEXTS
 from .streams import TableStream
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 BLOCK_BYTES = 4 * 2**20
 HEAD_BYTES = 2**20
@@ -60,8 +58,6 @@ class TextFiles(TableStream):
             self._look_into()
 
     def _look_into(self) -> None:
-        import pyarrow as pa
-
         self._block = BLOCK_BYTES
         self._delimiter, self._header, names = _layout(self._files[0])
         # To look for breaks inside quotation marks takes Arrow a fifth longer.
@@ -101,8 +97,6 @@ class TextFiles(TableStream):
         self, file: Path, columns: Sequence[str], numbers: Collection[str]
     ) -> Iterator[pa.RecordBatch]:
         """The file's batches; where a line is longer than a block, with larger ones from there."""
-        import pyarrow as pa
-
         done = 0
         while True:
             seen = 0
@@ -171,9 +165,6 @@ class TextFiles(TableStream):
 
     def _open(self, file: Path, columns: Sequence[str], numbers: Collection[str] = ()) -> Any:
         """A reader of these columns as text or numbers."""
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
-
         return arrow_csv.open_csv(
             opened_text(file),
             read_options=arrow_csv.ReadOptions(
@@ -194,8 +185,6 @@ class TextFiles(TableStream):
 
 def opened_text(file: Path) -> Any:
     """The bytes of a text file, unpacked where it is packed."""
-    import pyarrow as pa
-
     if sniff(file) == "xz":
         return pa.PythonFile(lzma.open(file), "r")
     return pa.input_stream(str(file), compression="detect")
