@@ -159,16 +159,8 @@ def _replaced(texts: pa.Array, *steps: tuple[str, str]) -> pa.Array:
     return texts
 
 
-def _floats(texts: pa.Array) -> pa.Array:
-    return pc.cast(texts, pa.float64())
-
-
-def _comma(texts: pa.Array) -> pa.Array:
-    return _floats(_replaced(texts, (r"\.", ""), (",", ".")))
-
-
-def _thousands(texts: pa.Array) -> pa.Array:
-    return _floats(_replaced(texts, (",", "")))
+def _floats(texts: pa.Array, *steps: tuple[str, str]) -> pa.Array:
+    return pc.cast(_replaced(texts, *steps), pa.float64())
 
 
 def _moments(texts: pa.Array) -> pa.Array:
@@ -180,10 +172,6 @@ def _moments(texts: pa.Array) -> pa.Array:
     return pc.coalesce(
         days(pc.cast(plain, pa.timestamp("us"))), days(pc.cast(aware, pa.timestamp("us", "UTC")))
     )
-
-
-def _iso(texts: pa.Array) -> pa.Array:
-    return _moments(_replaced(texts, (r"([ T])(\d):", r"\10\2:")))
 
 
 def _clock(texts: pa.Array) -> pa.Array:
@@ -233,10 +221,20 @@ _DATES = (
 )  # fmt: skip
 READINGS = {
     "point": Reading("number", rf"^[+-]?(?:{_DIGITS}{_POWER}|(?i:inf|infinity))$", _floats),
-    "comma": Reading("number", rf"^[+-]?(?:\d{{1,3}}(?:\.\d{{3}})+|\d+)(?:,\d+)?{_POWER}$", _comma),
-    "thousands": Reading("number", r"^[+-]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?$", _thousands),
+    "comma": Reading(
+        "number",
+        rf"^[+-]?(?:\d{{1,3}}(?:\.\d{{3}})+|\d+)(?:,\d+)?{_POWER}$",
+        lambda texts: _floats(texts, (r"\.", ""), (",", ".")),
+    ),
+    "thousands": Reading(
+        "number",
+        r"^[+-]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?$",
+        lambda texts: _floats(texts, (",", "")),
+    ),
     "iso date": Reading(
-        "date", rf"^\d{{4}}-\d\d-\d\d(?:[ T]{_HOURS}{_MINUTES}(?:Z|[+-]\d\d:?(?:\d\d)?)?)?$", _iso
+        "date",
+        rf"^\d{{4}}-\d\d-\d\d(?:[ T]{_HOURS}{_MINUTES}(?:Z|[+-]\d\d:?(?:\d\d)?)?)?$",
+        lambda texts: _moments(_replaced(texts, (r"([ T])(\d):", r"\10\2:"))),
     ),
     **{order: _date(order) for order in _DATES},
     "clock": Reading("duration", rf"^{_TIME}$", _clock),
