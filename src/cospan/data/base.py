@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -221,9 +222,13 @@ def listing(items: Sequence[object], limit: int = 8) -> str:
 
 def require(there: Sequence[str], columns: Sequence[str], name: str, given: str = "") -> None:
     """A table called `name` has these columns, which the option `given` asked for."""
-    absent = [column for column in columns if column not in set(there)]
-    if absent:
-        asked = f" (asked for by {given}=)" if given else ""
-        raise InputError(
-            f"{name}: has no column {listing(absent)}{asked}; its columns are {listing(there, 20)}."
-        )
+    absent = next((column for column in columns if column not in there), None)
+    if absent is None:
+        return
+    asked = f" (asked for by {given}=)" if given else ""
+    lower = {column.lower(): column for column in reversed(there)}
+    close = get_close_matches(absent.lower(), lower, 1)
+    hint = f"Did you mean {lower[close[0]]!r}? Its" if close else "Its"
+    raise InputError(
+        f"{name}: has no column {absent!r}{asked}. {hint} columns are {listing(there, 20)}."
+    )

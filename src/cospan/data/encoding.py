@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from cospan.base.notes import Note
 from cospan.errors import InputError
 
-from .base import CHUNK_BYTES, Chunk, Reader, listing
+from .base import CHUNK_BYTES, Chunk, Reader, listing, require
 from .decide import decide_column, families_of, made_of_dates, moments_of, unread
 from .encoder import Encoder
 from .learn import ColumnLearner, SetLearner, TextLearner, merged_learners
@@ -187,14 +186,14 @@ def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Sou
 def _forced(tables: Sequence[Table]) -> tuple[dict[str, str], set[str]]:
     """The kinds that the user gave, and the columns to keep, checked against those there are."""
     there = list(dict.fromkeys(c for table in tables for c in table.all_columns))
+    names = dict.fromkeys(table.name for table in tables)
     forced: dict[str, str] = {}
     kept: set[str] = set()
     for options in (table.options for table in tables):
         kinds = {"categorical": "category", "numeric": "number", "drop": "", "keep": None}
         for given, kind in (*kinds.items(), ("columns", None)):
             for column in map(str, getattr(options, given) or ()):
-                if column not in there:
-                    raise InputError(_unknown(column, given, there, tables))
+                require(there, [column], " and ".join(names), given)
                 if kind is None:
                     kept |= {column} if given == "keep" else set()
                 elif forced.setdefault(column, kind) != kind:
@@ -203,16 +202,6 @@ def _forced(tables: Sequence[Table]) -> tuple[dict[str, str], set[str]]:
                         "say one thing of it."
                     )
     return forced, kept
-
-
-def _unknown(column: str, given: str, there: list[str], tables: Sequence[Table]) -> str:
-    lower = {name.lower(): name for name in reversed(there)}
-    close = get_close_matches(column.lower(), lower, 1)
-    hint = (
-        f"Did you mean {lower[close[0]]!r}?" if close else f"The columns are {listing(there, 20)}."
-    )
-    names = " and ".join(dict.fromkeys(table.name for table in tables))
-    return f"{names}: no column is called {column!r} (asked for by {given}=). {hint}"
 
 
 def _source(
