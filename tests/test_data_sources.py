@@ -324,6 +324,8 @@ def test_plain_and_list_columns_stand_side_by_side_in_the_tables_order():
     source = open_source(table)
     assert source.feature_names == ("a", "e[0]", "e[1]", "b", "c")
     np.testing.assert_array_equal(source.read().rows, [[1, 3, 4, 7, 9], [2, 5, 6, 8, 10]])
+    assert open_source(table, columns=["e"]).feature_names == ("e[0]", "e[1]")
+    assert open_source(table, drop=["e", "c"]).feature_names == ("a", "b")
 
 
 def test_a_chunk_takes_about_32_megabytes_by_default():

@@ -184,7 +184,8 @@ class ColumnLearner:
         if array.null_count == len(array):
             self.missing += len(array)
             return
-        if kind == "other":
+        if kind in ("other", "list"):
+            kind = "other"
             self.type_name = OBJECTS if OBJECTS in str(array.type) else str(array.type)
         if kind == "text" and not self.words and self.forced != "category":
             for plain in ("number", "date") if not self.values else tuple(self.values):

@@ -227,11 +227,12 @@ class FlatLists(TableStream):
             self._owners.update(dict.fromkeys(places, field.name))
         self.schema = pa.schema(fields, stream.schema.metadata)
 
-    @classmethod
-    def around(cls, stream: TableStream) -> TableStream:
-        """The same stream where it has no lists of numbers."""
-        lists = [field.name for field in stream.schema if family(field.type) == "list"]
-        return cls(stream, lists) if lists else stream
+    def spread(self, names: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+        """The same names of columns, with the places of a list for the list."""
+        places: dict[str, list[str]] = {}
+        for place, owner in self._owners.items():
+            places.setdefault(owner, []).append(place)
+        return None if names is None else tuple(x for n in names for x in places.get(n, [n]))
 
     def batches(
         self, columns: Sequence[str], size: int, numbers: Collection[str] = ()

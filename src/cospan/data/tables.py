@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,7 +48,6 @@ class Table:
     """
 
     def __init__(self, stream: TableStream, options: Options, name: str | None = None) -> None:
-        stream = FlatLists.around(stream)
         self.name = name or stream.name
         self.n_rows, self.notes, self.schema = stream.n_rows, stream.notes, stream.schema
         self.options = options
@@ -224,6 +224,12 @@ def _as_written(values: NDArray[Any], kind: type) -> NDArray[Any]:
 
 def table_source(stream: TableStream, options: Options, name: str | None = None) -> Source | Table:
     """Texts to embed are rows at once; other tables are encoded."""
+    lists = [field.name for field in stream.schema if family(field.type) == "list"]
+    if lists:
+        stream = flat = FlatLists(stream, lists)
+        keys = ("columns", "drop", "keep", "numeric")
+        given: dict[str, Any] = {key: flat.spread(getattr(options, key)) for key in keys}
+        options = replace(options, **given)
     table = Table(stream, options, name)
     if options.text is None:
         return table
