@@ -64,7 +64,7 @@ class Encoder:
         NaN is left only where a value is missing that the plan cannot or shall not fill.
         """
         numbers: list[tuple[int, NDArray[Any]]] = []
-        levels: list[tuple[ColumnPlan, NDArray[np.intp]]] = []
+        levels: list[tuple[ColumnPlan, tuple[NDArray[np.intp], ...]]] = []
         self.merged = None
         for column in self.plan.used:
             if column.kind == "category":
@@ -75,11 +75,9 @@ class Encoder:
             if gaps is not None and column.indicator:
                 numbers.append((self._places[column.indicator_name], gaps))
         rows = np.zeros((batch.num_rows, self.plan.n_features), dtype=self.dtype)
-        # Any place will do for a row without a level: it is corrected afterwards.
-        codes = [(self._places[c.name], np.clip(own, 0, len(c.features) - 1)) for c, own in levels]
-        _put(rows, numbers, codes)
-        for column, own in levels:
-            self._correct(rows, column, own)
+        _put(rows, numbers, [(self._places[c.name], codes) for c, (codes, _, _) in levels])
+        for column, (_, absent, new) in levels:
+            self._correct(rows, column, absent, new)
         return rows
 
     def times(self, batch: pa.RecordBatch) -> NDArray[np.float64] | None:
@@ -174,8 +172,8 @@ class Encoder:
             self.gaps[column.name] += int(gaps.sum())
         return np.where(gaps, column.fill[0], values), gaps
 
-    def _levels(self, column: ColumnPlan, array: pa.Array) -> NDArray[np.intp]:
-        """The number of each row's level: -1 where it is missing, one too many where it is new."""
+    def _levels(self, column: ColumnPlan, array: pa.Array) -> tuple[NDArray[np.intp], ...]:
+        """The number of each row's level, the rows without one, and those of a new one."""
         found = coded(array)
         known = pc.index_in(found.texts, value_set=pa.array(column.levels, found.texts.type))
         level = np.asarray(pc.fill_null(known, len(column.levels)).to_numpy(), dtype=np.intp)
@@ -183,19 +181,23 @@ class Encoder:
             salt = np.uint64(2 * self._places[column.name] + 1)
             own = np.append(text_hashes(found.texts) * salt, np.uint64(0))[found.codes]
             self.merged = own if self.merged is None else self.merged + own
-        elif (level == len(column.levels)).any():
-            new = np.where(level == len(column.levels), np.nan, 0.0)
-            self._note_unread(column, found.texts, new, found.codes)
-        return np.append(level, -1)[found.codes]
+        codes = np.append(level, -1)[found.codes]
+        gaps, new = np.flatnonzero(codes < 0), np.empty(0, dtype=np.intp)
+        if not column.other and (level == len(column.levels)).any():
+            new = np.flatnonzero(codes == len(column.levels))
+            unknown = np.where(level == len(column.levels), np.nan, 0.0)
+            self._note_unread(column, found.texts, unknown, found.codes)
+        # Any level will do for a row without one: it is corrected afterwards.
+        codes[gaps], codes[new] = 0, 0
+        return codes, gaps, new
 
-    def _correct(self, rows: NDArray[Any], column: ColumnPlan, codes: NDArray[np.intp]) -> None:
+    def _correct(
+        self, rows: NDArray[Any], column: ColumnPlan, gaps: NDArray[np.intp], new: NDArray[np.intp]
+    ) -> None:
         """Rows without a level, and those of a new one."""
-        if codes.min(initial=0) == 0 and codes.max(initial=0) < len(column.features):
-            return
-        gaps = np.flatnonzero(codes < 0)
         place = self._places[column.name]
         places = slice(place, place + len(column.features))
-        rows[codes >= len(column.features), places] = 0
+        rows[new, places] = 0
         rows[gaps, places] = np.nan if self._keeps_gaps or not column.fill else column.fill
         if column.indicator:
             rows[gaps, self._places[column.indicator_name]] = 1
