@@ -201,7 +201,7 @@ class FlatLists(TableStream):
     """A table whose lists of numbers, of one length each, are columns: embedding[0], ..."""
 
     def __init__(self, stream: TableStream, lists: list[str]) -> None:
-        self._stream = stream
+        self._stream, self.lists = stream, lists
         self._widths: dict[str, int] = {}
         for name in ("name", "n_rows", "index", "hidden", "written", "notes", "keeps"):
             setattr(self, name, getattr(stream, name))
@@ -226,6 +226,7 @@ class FlatLists(TableStream):
             fields += [pa.field(name, kind) for name in places or [field.name]]
             self._owners.update(dict.fromkeys(places, field.name))
         self.schema = pa.schema(fields, stream.schema.metadata)
+        self.places = tuple(self._owners)
 
     def spread(self, names: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
         """The same names of columns, with the places of a list for the list."""
@@ -241,14 +242,14 @@ class FlatLists(TableStream):
         start = 0
         for batch in self._stream.batches(own, size, numbers):
             found = dict(zip(own, batch.columns, strict=True))
-            for column in self._widths.keys() & found.keys():
-                rows = self._rows(column, found.pop(column), start)
+            for column in self._widths.keys() & found.keys() - set(columns):
+                rows = self.rows(column, found.pop(column), start)
                 found.update({f"{column}[{i}]": pa.array(x) for i, x in enumerate(rows.T)})
             start += batch.num_rows
             arrays = [found[column] for column in columns]
             yield pa.RecordBatch.from_arrays(arrays, list(columns))
 
-    def _rows(self, column: str, array: pa.Array, start: int) -> NDArray[Any]:
+    def rows(self, column: str, array: pa.Array, start: int) -> NDArray[Any]:
         """A column of lists as an array, NaN where one is missing."""
         array = decoded(array)
         present = np.asarray(array.is_valid().to_numpy(zero_copy_only=False))

@@ -19,7 +19,7 @@ from cospan.errors import InputError, SourceError
 from .base import Chunk, Options, Reader, group_array, listing, require
 from .source import Source, classes_in, even, taken
 from .streams import FlatLists, TableStream
-from .values import family, values_of
+from .values import common_float, family, values_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -222,17 +222,37 @@ def _as_written(values: NDArray[Any], kind: type) -> NDArray[Any]:
     return np.array(found, dtype=object if None in found else None)
 
 
+class ListReader(Reader):
+    """A table of lists of numbers and nothing else: their rows, with nothing to encode."""
+
+    def __init__(self, table: Table, flat: FlatLists) -> None:
+        self.name, self.n_rows, self.notes = table.name, table.n_rows, table.notes
+        self.feature_names = table.columns
+        self.n_features = len(table.columns)
+        self.dtype = common_float([table.schema.field(column).type for column in table.columns])
+        self._table, self._flat = table, flat
+
+    def blocks(self, size: int) -> Iterator[Chunk]:
+        start = 0
+        for block in self._table._raw(self._flat.lists, size):
+            parts = [self._flat.rows(c, block.rows.column(c), start) for c in self._flat.lists]
+            start += len(block.ids)
+            yield block._replace(rows=parts[0] if len(parts) == 1 else np.hstack(parts))
+
+
 def table_source(stream: TableStream, options: Options, name: str | None = None) -> Source | Table:
-    """Texts to embed are rows at once; other tables are encoded."""
+    """Texts to embed and lists alone are rows at once; other tables are encoded."""
     lists = [field.name for field in stream.schema if family(field.type) == "list"]
-    if lists:
-        stream = flat = FlatLists(stream, lists)
+    flat = FlatLists(stream, lists) if lists else None
+    if flat is not None:
         keys = ("columns", "drop", "keep", "numeric")
         given: dict[str, Any] = {key: flat.spread(getattr(options, key)) for key in keys}
-        options = replace(options, **given)
+        stream, options = flat, replace(options, **given)
     table = Table(stream, options, name)
-    if options.text is None:
-        return table
-    from .embedded import EmbeddedTexts
+    if options.text is not None:
+        from .embedded import EmbeddedTexts
 
-    return Source(EmbeddedTexts(table, options.text), options, name=name)
+        return Source(EmbeddedTexts(table, options.text), options, name=name)
+    if flat is not None and table.columns == flat.places:
+        return Source(ListReader(table, flat), options, name=name)
+    return table
