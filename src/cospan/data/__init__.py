@@ -13,7 +13,6 @@ values are filled by the sets' mean beside a column that says where; identifiers
 left out, with the reason.
 """
 
-from .base import Chunk, Options, listing
 from .encoder import Encoder
 from .encoding import check_same_features, encode, encode_by
 from .learn import TextLearner
@@ -22,7 +21,7 @@ from .opening import open_source
 from .paths import folders_below, set_names, split_part
 from .plan import ColumnPlan, ColumnProfile, EncodingPlan, SetProfile
 from .readings import AMBIGUOUS, READINGS, ZONE, boolean_pair, chosen, coded, parsed
-from .source import Source, notes_of, read_ahead
+from .source import Chunk, Options, Source, listing, notes_of, read_ahead
 from .tables import LEARN_ROWS, Table
 from .values import family, numbers
 

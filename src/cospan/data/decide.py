@@ -43,7 +43,15 @@ import numpy as np
 from cospan.base.tolerance import ZEROS_AND_ONES
 from cospan.errors import InputError
 
-from .learn import ColumnLearner, TextLearner, looks_like_identifier, may_be_identifier
+from .learn import (
+    HASHES,
+    MINUTES,
+    ColumnLearner,
+    Moments,
+    TextLearner,
+    looks_like_identifier,
+    may_be_identifier,
+)
 from .matching import SchemaChange
 from .plan import ABSURD, EMPTY, HOLDS, SCHEMA, TRUTH, ColumnPlan
 from .readings import (
@@ -56,7 +64,6 @@ from .readings import (
     of_each,
     single_readings,
 )
-from .sketches import HASHES, MINUTES, Moments
 
 #: Why a column of numbers is not a feature.
 ROW_NUMBERS = "row identifiers: whole numbers that hardly repeat"
@@ -223,7 +230,7 @@ def _counts_rows(parts: Parts) -> bool:
     values = sum(part.values["number"].count for part in seen)
     distinct = sum(part.distinct.estimate for part in seen)
     if looks_like_identifier(name):
-        return all(part.order.strict for part in seen) or distinct >= NEARLY_ALL * values
+        return all(part.counts_on for part in seen) or distinct >= NEARLY_ALL * values
     return all(map(_never_repeats, seen)) and sum(map(_repeats, seen)) >= EXPECTED_REPEATS
 
 
@@ -345,7 +352,7 @@ def _order_of_times(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> s
 
 def _row_counter(column: ColumnPlan, parts: Parts) -> str:
     """Whole numbers that rise row by row, leave out few, and begin in one set after another."""
-    if column.kind != "number" or not all(part.whole and part.order.strict for part in parts):
+    if column.kind != "number" or not all(part.whole and part.counts_on for part in parts):
         return ""
     found = sorted((moments_of(column, part) for part in parts), key=lambda m: float(m.low))
     dense = all(m.high - m.low < 2 * m.count and m.count >= FEWEST_ROWS for m in found)

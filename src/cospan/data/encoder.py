@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from cospan.base.notes import Note
 
 from .arrow import pa, pc
+from .learn import text_hashes
 from .plan import USED, ColumnPlan, EncodingPlan, SetProfile
 from .readings import PLAIN, coded, parsed, plain_values, text_parts, truths
-from .sketches import text_hashes
 from .values import absurd, all_usual, family, hours_of, numbers
 
 #: Numbers are moved to their place in the rows in strips of this size, which fit the cache.

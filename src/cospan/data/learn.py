@@ -1,31 +1,42 @@
 """One pass over a set: what its columns hold, in bounded memory.
 
-A :class:`SetLearner` takes Arrow batches as they come and merges with others of the same set, so
-that blocks may be read one after the other, or each by its own worker.
+* :class:`Moments`: count, mean, spread, least and largest value, how often the commonest one
+  occurs; of dates also how often each minute of the day does.
+* :class:`Levels`: how often each text occurs. Exact up to `limit` different texts; beyond that the
+  Misra-Gries counter, whose counts are too low by at most `slack` ≤ rows / limit.
+* :class:`Distinct`: how many different values there are, from the smallest 2,048 of their hashes
+  (Bar-Yossef et al., 2002). Exact up to there, then right to about 2 %.
+
+None of them depends on how rows were cut into blocks, except `Levels` beyond its limit, and the
+moments in their last digits.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan.base.tolerance import WITHIN_MINUTE
+
+from .arrow import pa, pc
 from .readings import READINGS, coded, parsed, plain_values, single_readings
-from .sketches import MOST_LEVELS, Distinct, Levels, Moments, Order, number_hashes, text_hashes
-from .values import OBJECTS, absurd, family, numbers
+from .values import absurd, all_usual, family, hours_of, numbers, text_bytes
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-#: All columns of text of a set together keep at most about this many texts (some 100 MB).
-TEXTS_IN_ALL = 2**20
+#: Different texts counted in a column, at most; and those of all columns together (some 100 MB).
+MOST_LEVELS, TEXTS_IN_ALL = 4096, 2**20
+#: Hashes kept to estimate the number of different values: the error is 1/√2048 = 2.2 %.
+HASHES = 2048
+#: Values among which the commonest one is looked for, where nearly all are that one.
+PROBED = 101
 #: A reading that fits none of so many different texts is given up: stray words are few.
 HOPELESS = 1000
+MINUTES = 24 * 60
 _IDENTIFIER_WORDS = frozenset(
     (
         "id", "ids", "idx", "index", "key", "pk", "uuid", "guid", "serial", "unnamed",
@@ -63,6 +74,173 @@ def _words(name: str) -> list[str]:
 
 
 @dataclass
+class Moments:
+    """Count, mean, sum of squared deviations, least and largest of some numbers.
+
+    `add` takes values without missing ones; absurd ones are counted and nothing else.
+
+    >>> both = Moments()
+    >>> both.add(np.array([1.0, 2.0]))
+    >>> both.add(np.array([6.0, np.inf]))
+    >>> both.count, both.mean, both.low, both.high, both.absurd
+    (3, 3.0, 1.0, 6.0, 1)
+    """
+
+    count: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+    low: float = math.inf
+    high: float = -math.inf
+    absurd: int = 0
+    common: float = math.nan  # where nearly all values are one, this one
+    commons: int = 0  # and how many are
+    minutes: NDArray[np.float64] | None = None  # of dates, how often each occurs
+
+    @classmethod
+    def of_kind(cls, kind: str) -> Moments:
+        """Nothing seen yet; of dates the minutes are counted, too."""
+        return cls(minutes=np.zeros(MINUTES) if kind == "date" else None)
+
+    def add(self, values: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> None:
+        """Further values; `weights` says how often each occurs."""
+        if not all_usual(values):
+            odd = absurd(values)
+            self.absurd += int(odd.sum() if weights is None else weights[odd].sum())
+            values = values[~odd]
+            weights = None if weights is None else weights[~odd]
+        if len(values) == 0:
+            return
+        if weights is None:
+            count, mean = len(values), float(values.mean())
+            away = values - mean
+            squares = float(away @ away)
+        else:
+            count = int(weights.sum())
+            mean = float(weights @ values) / count
+            squares = float(weights @ (values - mean) ** 2)
+        part = Moments(count, mean, squares, float(values.min()), float(values.max()))
+        self._count_common(values, weights)
+        if self.minutes is not None:
+            minute = np.floor(60 * hours_of(values) + WITHIN_MINUTE).astype(np.intp) % MINUTES
+            part.minutes = np.bincount(minute, weights, MINUTES).astype(np.float64)
+        self.merge(part)
+
+    def _count_common(
+        self, values: NDArray[np.float64], weights: NDArray[np.float64] | None
+    ) -> None:
+        if math.isnan(self.common):
+            order = np.argsort(values[:PROBED], kind="stable")
+            share = np.ones(len(order)) if weights is None else weights[order]
+            middle = int(np.searchsorted(np.cumsum(share), share.sum() / 2))
+            self.common = float(values[order[middle]])
+        if self.commons < self.count // 2:  # it is not that common
+            return
+        equal = values == self.common
+        self.commons += int(np.count_nonzero(equal) if weights is None else weights[equal].sum())
+
+    def merge(self, other: Moments) -> None:
+        """What both saw (Chan, Golub and LeVeque)."""
+        self.absurd += other.absurd
+        if other.count == 0:
+            return
+        if math.isnan(self.common):
+            self.common = other.common
+        self.commons += other.commons if other.common == self.common else 0
+        count = self.count + other.count
+        step = other.mean - self.mean if self.count else other.mean
+        self.squares += other.squares + step**2 * (self.count * other.count / count)
+        self.mean += step * (other.count / count)
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        self.count = count
+        if other.minutes is not None:
+            self.minutes = other.minutes + (0 if self.minutes is None else self.minutes)
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation, with divisor count."""
+        return math.sqrt(self.squares / max(1, self.count))
+
+
+@dataclass
+class Levels:
+    """How often each text occurs, for at most `limit` of them."""
+
+    limit: int = MOST_LEVELS
+    counts: dict[str, int] = field(default_factory=dict)
+    slack: int = 0
+
+    def add(self, texts: list[str], counts: list[int]) -> None:
+        own = self.counts
+        for text, count in zip(texts, counts, strict=True):
+            own[text] = own.get(text, 0) + count
+        if len(own) > self.limit:
+            cut = sorted(own.values(), reverse=True)[self.limit]
+            self.slack += cut
+            self.counts = {text: n - cut for text, n in own.items() if n > cut}
+
+    @property
+    def exact(self) -> bool:
+        return self.slack == 0
+
+
+@dataclass
+class Distinct:
+    """The smallest hashes of the values seen."""
+
+    hashes: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
+
+    def add(self, hashes: NDArray[np.uint64]) -> None:
+        if len(self.hashes) == HASHES:
+            hashes = hashes[hashes < self.hashes[-1]]
+        if len(hashes):
+            self.hashes = np.unique(np.concatenate([self.hashes, hashes]))[:HASHES]
+
+    def shared(self, other: Distinct) -> float:
+        """The share of the different values of both that both have (of the least hashes)."""
+        a, b = self.hashes, other.hashes
+        if not len(a) or not len(b):
+            return 0.0
+        if max(len(a), len(b)) == HASHES:
+            limit = min(a[-1], b[-1])
+            a, b = a[a <= limit], b[b <= limit]
+        return len(np.intersect1d(a, b)) / max(1, len(np.union1d(a, b)))
+
+    @property
+    def estimate(self) -> int:
+        if len(self.hashes) < HASHES:
+            return len(self.hashes)
+        return round((HASHES - 1) / (float(self.hashes[-1]) / 2.0**64))
+
+
+def number_hashes(values: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """One hash for each number; 0 and -0 are one number."""
+    return _mixed((values + 0.0).view(np.uint64))
+
+
+def text_hashes(texts: pa.Array) -> NDArray[np.uint64]:
+    """One hash for each text, the sum of hashes of its bytes with their places."""
+    found = [np.empty(0, np.uint64)]
+    for content, ends in text_bytes(texts):
+        lengths = np.diff(ends)
+        places = np.arange(len(content)) - np.repeat(ends[:-1], lengths)
+        sums = np.zeros(len(content) + 1, dtype=np.uint64)
+        np.cumsum(_mixed((places * 256 + content).view(np.uint64)), out=sums[1:])
+        found.append(_mixed(sums[ends[1:]] - sums[ends[:-1]]))
+    return np.concatenate(found)
+
+
+def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finish of splitmix64."""
+    hashes = values + np.uint64(0x9E3779B97F4A7C15)
+    hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(hashes ^ (hashes >> np.uint64(31)))
+
+
+# ---- columns -----------------------------------------------------------------------------------
+
+
+@dataclass
 class TextLearner:
     """What the texts of a column are: how often each occurs, and what each reading makes of them.
 
@@ -80,17 +258,14 @@ class TextLearner:
     declared: bool = False  # as a category, by the type of the column
     odd: str = ""  # a text that is not a number, for messages
 
-    def add(self, array: pa.Array, *, declared: bool = False, every: bool = False) -> int:
+    def add(self, array: pa.Array, *, every: bool = False) -> int:
         """Further texts; `every` reading is kept, also those that fit none. Gives the gaps."""
-        import pyarrow.compute as pc
-
         found = coded(array)
         counts, texts = found.counts(), found.texts
         self.padded += int(counts[found.padded].sum())
         if not counts.all():  # categories that no row has
             texts = texts.filter(counts > 0)
             counts = counts[counts > 0]
-        self.declared = self.declared or declared
         self.count += int(counts.sum())
         if len(texts):
             self.distinct.add(text_hashes(texts))
@@ -111,20 +286,6 @@ class TextLearner:
             present = np.asarray(values.is_valid().to_numpy(zero_copy_only=False))
             fitting = values.drop_null().to_numpy()
             self.readings[reading].add(fitting, counts[present].astype(np.float64))
-
-    def merge(self, other: TextLearner) -> None:
-        self.levels.merge(other.levels)
-        self.distinct.merge(other.distinct)
-        for reading in list(self.readings):
-            if reading in other.readings:
-                self.readings[reading].merge(other.readings[reading])
-            elif other.count:
-                del self.readings[reading]
-        self.count += other.count
-        self.words += other.words
-        self.padded += other.padded
-        self.declared = self.declared or other.declared
-        self.odd = self.odd or other.odd
 
     def read_as(self, reading: str) -> Moments:
         """The numbers that the texts are by this reading, or by that of several which fits."""
@@ -158,11 +319,11 @@ class ColumnLearner:
     """
 
     name: str
-    forced: str = ""  # "category", "number" or "" to find out
+    forced: str = ""  # the kind that the user gave
     limit: int = MOST_LEVELS
-    words: bool = False  # texts are learned as texts, whatever they look like
-    declared: bool = False  # as a category, by the type of the column
-    alone: bool = False  # not in every set: its values may be those of a column of another name
+    words: bool = False
+    declared: bool = False  # as a category, by its type
+    alone: bool = False  # in some sets only: its values may be those of a column of another name
     torn: bool = False
     rows: int = 0
     missing: int = 0
@@ -170,7 +331,9 @@ class ColumnLearner:
     values: dict[str, Moments] = field(default_factory=dict)  # by family
     text: TextLearner | None = None
     whole: bool = True
-    order: Order = field(default_factory=Order)
+    rising: bool = True  # whether the values, as they come, only rise
+    falling: bool = True
+    last: float = math.nan
     distinct: Distinct = field(default_factory=Distinct)
     type_name: str = ""
 
@@ -184,9 +347,6 @@ class ColumnLearner:
         if array.null_count == len(array):
             self.missing += len(array)
             return
-        if kind in ("other", "list"):
-            kind = "other"
-            self.type_name = OBJECTS if OBJECTS in str(array.type) else str(array.type)
         if kind == "text" and not self.words and self.forced != "category":
             for plain in ("number", "date") if not self.values else tuple(self.values):
                 values = plain_values(array, plain) if self.text is None else None
@@ -197,15 +357,18 @@ class ColumnLearner:
             if self.values:
                 self.torn = True
                 return
-        self.families.add(kind)
-        if kind == "other":
+        if kind in ("other", "list"):
+            self.type_name = str(array.type)
+            self.families.add("other")
             self.missing += array.null_count
         elif kind in ("text", "dictionary") or self.forced == "category":
-            declared = self.declared or self.forced == "category"
+            self.families.add(kind)
             if self.text is None:
-                self.text = TextLearner(Levels(self.limit))
-            self.missing += self.text.add(array, declared=declared, every=self.forced == "number")
+                declared = self.declared or self.forced == "category"
+                self.text = TextLearner(Levels(self.limit), declared=declared)
+            self.missing += self.text.add(array, every=self.forced == "number")
         else:
+            self.families.add(kind)
             self._add_numbers(kind, numbers(array))
 
     def _add_numbers(self, kind: str, values: NDArray[np.float64]) -> None:
@@ -220,34 +383,26 @@ class ColumnLearner:
             values = values[~absurd(values)]
         if kind != "number" or not len(values):
             return
-        named = may_be_identifier(self.name)
         self.whole = self.whole and bool((values == np.floor(values)).all())
-        if self.whole:
-            self.order.add(values)
-        if (self.whole and named) or self.alone:
+        if self.whole and (self.rising or self.falling):
+            steps = np.diff(values, prepend=self.last)
+            steps = steps[1:] if math.isnan(self.last) else steps
+            self.rising = self.rising and bool((steps > 0).all())
+            self.falling = self.falling and bool((steps < 0).all())
+            self.last = float(values[-1])
+        if (self.whole and may_be_identifier(self.name)) or self.alone:
             self.distinct.add(number_hashes(values))
+
+    @property
+    def counts_on(self) -> bool:
+        """Whether whole numbers only rise or only fall, row by row."""
+        return not math.isnan(self.last) and (self.rising or self.falling)
 
     @property
     def absurd(self) -> int:
         """Values that are infinite, beyond 1e100 or denormal."""
         read = 0 if self.text is None else self.text.read_as("point").absurd
         return read + sum(moments.absurd for moments in self.values.values())
-
-    def merge(self, other: ColumnLearner) -> None:
-        """`other` saw the rows after these."""
-        self.rows += other.rows
-        self.missing += other.missing
-        self.families |= other.families
-        for kind, moments in other.values.items():
-            self.values.setdefault(kind, Moments()).merge(moments)
-        if self.text is None:
-            self.text = other.text
-        elif other.text is not None:
-            self.text.merge(other.text)
-        self.whole = self.whole and other.whole
-        self.order.merge(other.order)
-        self.distinct.merge(other.distinct)
-        self.type_name = self.type_name or other.type_name
 
 
 @dataclass
@@ -258,55 +413,35 @@ class SetLearner:
     columns: dict[str, ColumnLearner]
 
     @classmethod
-    def of_columns(
+    def of_schema(
         cls,
         name: str,
-        columns: Sequence[str],
+        schema: pa.Schema,
         forced: Mapping[str, str],
         *,
         words: Collection[str] = (),
-        declared: Collection[str] = (),
         alone: Collection[str] = (),
     ) -> SetLearner:
         """A learner for these columns that has seen no row yet."""
-        limit = max(256, min(MOST_LEVELS, TEXTS_IN_ALL // max(1, len(columns))))
-        return cls(
-            name,
-            {
-                column: ColumnLearner(
-                    column,
-                    forced.get(column, ""),
-                    limit,
-                    words=column in words,
-                    declared=column in declared,
-                    alone=column in alone,
-                )
-                for column in columns
-            },
-        )
+        limit = max(256, min(MOST_LEVELS, TEXTS_IN_ALL // max(1, len(schema))))
+        columns = {
+            one.name: ColumnLearner(
+                one.name,
+                forced.get(one.name, ""),
+                limit,
+                words=one.name in words,
+                declared=family(one.type) == "dictionary",
+                alone=one.name in alone,
+            )
+            for one in schema
+        }
+        return cls(name, columns)
 
-    def add(self, batch: pa.RecordBatch) -> None:
+    def add(self, names: Sequence[str], arrays: Sequence[pa.Array]) -> None:
         """Further rows."""
-        for name, array in zip(batch.schema.names, batch.columns, strict=True):
-            if name in self.columns:
-                self.columns[name].add(array)
-
-    def merge(self, other: SetLearner) -> None:
-        for name, column in self.columns.items():
-            column.merge(other.columns[name])
-
-    @property
-    def torn(self) -> list[str]:
-        return [name for name, column in self.columns.items() if column.torn]
+        for name, array in zip(names, arrays, strict=True):
+            self.columns[name].add(array)
 
     @property
     def rows(self) -> int:
         return next((column.rows for column in self.columns.values()), 0)
-
-
-def merged_learners(learners: Iterable[SetLearner]) -> SetLearner:
-    """What the sets hold together, each following the one before."""
-    first, *others = learners
-    for other in others:
-        first.merge(other)
-    return first

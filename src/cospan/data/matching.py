@@ -14,13 +14,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from cospan.base.text import plural, quoted
-from cospan.errors import InputError
-
-from .base import listing
 
 if TYPE_CHECKING:
-    from .learn import ColumnLearner, SetLearner
-    from .sketches import Moments
+    from .learn import ColumnLearner, Moments, SetLearner
 
 #: Columns under two names hold the same values where these share half of their different values,
 #: or their means lie within a quarter of a standard deviation, and so on.
@@ -109,20 +105,6 @@ def absurd_values(
             kept = tuple(own), tuple(own.values())
             found.append(SchemaChange("absurd", column, kept[0], counts=kept[1]))
     return found
-
-
-def common_columns(columns: Sequence[Sequence[str]], names: Sequence[str]) -> list[str]:
-    """The columns that all sets have, in the order of the first; an error if there are none."""
-    shared = set(columns[0]).intersection(*columns[1:])
-    if not shared:
-        each = "; ".join(
-            f"{name} has {listing(own, 5)}" for name, own in zip(names, columns, strict=True)
-        )
-        raise InputError(
-            f"{' and '.join(dict.fromkeys(names))} have no column in common ({each}); columns are "
-            "matched by their names, so give both the same."
-        )
-    return [column for column in columns[0] if column in shared]
 
 
 def only_in_some(

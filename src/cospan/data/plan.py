@@ -18,8 +18,8 @@ import numpy as np
 from cospan.base.notes import Note
 from cospan.errors import InputError
 
-from .base import MISSING
 from .readings import PARTS
+from .source import MISSING
 
 #: What makes features.
 USED = ("number", "boolean", "category", "date", "time of day", "duration")
@@ -34,7 +34,6 @@ PLURALS = {
     "time of day": "times of day",
     "duration": "durations",
 }
-UNITS = {"date": "days since 1970", "time of day": "hours", "duration": "days"}
 #: Made columns are named after levels; longer levels are cut in the name, never in the plan.
 NAME_LENGTH = 60
 #: The words for false and true where a plan names no others.
@@ -45,7 +44,6 @@ ABSURD = "its values are all infinite, beyond 1e100 or denormal"
 #: The reasons of columns that no option could take.
 EMPTY = "it has no values"
 HOLDS = "it holds"  # a type that is neither numbers nor text
-SHOWN_LEVELS = 6
 SHOWN_COLUMNS = 8
 
 
@@ -103,28 +101,6 @@ class ColumnPlan:
     def indicator_name(self) -> str:
         return f"{self.name} is missing"
 
-    def described(self, missing: str) -> str:
-        """The kind, levels, and what is done about missing values, in a few words."""
-        if not self.used:
-            kind = {"time": "time, left out", "set aside": "set aside"}.get(self.kind, "left out")
-            return f"{kind}: {self.reason}"
-        text = self.kind
-        if self.kind == "category":
-            more = len(self.levels) - SHOWN_LEVELS
-            text += ": " + ", ".join(self.levels[:SHOWN_LEVELS])
-            text += f", … ({len(self.levels)} levels)" if more > 0 else ""
-            text += " and other" if self.other else ""
-        elif self.kind == "boolean" and self.levels:
-            text += f": {self.levels[1]} = 1, {self.levels[0]} = 0"
-        elif self.kind in UNITS:
-            text += f", in {UNITS[self.kind]}"
-        text += f", read from text ({self.reading})" if self.reading else ""
-        if self.indicator or (missing == "mean" and self.fill):
-            filled = f"{self.fill[0]:.6g}" if len(self.fill) == 1 else "the sets' mean"
-            text += f"; missing: {filled}"
-            text += f", and {self.indicator_name!r}" if self.indicator else ""
-        return text
-
 
 @dataclass(frozen=True)
 class EncodingPlan:
@@ -152,9 +128,8 @@ class EncodingPlan:
     ('age', 'town = Rome', 'town = Oslo', 'age is missing')
     >>> plan.owners
     ('age', 'town', 'town', 'age')
-    >>> print("\\n".join(plan.lines()))
-    age   number; missing: 38, and 'age is missing'
-    town  category: Rome, Oslo
+    >>> {column.name: column.kind for column in plan.columns}
+    {'age': 'number', 'town': 'category'}
     >>> EncodingPlan.from_dict(plan.to_dict()) == plan
     True
     """
@@ -226,26 +201,14 @@ class EncodingPlan:
     def _by_name(self) -> dict[str, ColumnPlan]:
         return {column.name: column for column in self.columns}
 
-    @cached_property
-    def _places(self) -> dict[str, tuple[int, ...]]:
-        places: dict[str, list[int]] = {}
-        for i, owner in enumerate(self.owners):
-            places.setdefault(owner, []).append(i)
-        return {owner: tuple(own) for owner, own in places.items()}
-
     def features_of(self, column: str) -> tuple[int, ...]:
         """The places of the features made of a user's column, its indicator last."""
-        return self._places.get(column, ())
+        return tuple(i for i, owner in enumerate(self.owners) if owner == column)
 
     @property
     def numbers_only(self) -> bool:
         """Whether every feature is a column of numbers, taken as it is."""
         return all(c.kind == "number" and not c.indicator for c in self.used)
-
-    def lines(self) -> list[str]:
-        """One line for each column: its kind, levels, and what is done about missing values."""
-        width = min(28, max((len(column.name) for column in self.columns), default=0))
-        return [f"{c.name:<{width}}  {c.described(self.missing)}" for c in self.columns]
 
     def notes(self) -> list[Note]:
         """What a reader of a result should know of the encoding, a note for each matter."""
