@@ -15,19 +15,18 @@ left out, with the reason.
 
 from .encoder import Encoder
 from .encoding import check_same_features, encode, encode_by
-from .learn import TextLearner
+from .learn import texts_of
 from .matching import SchemaChange
 from .opening import open_source
 from .paths import folders_below, set_names, split_part
 from .plan import ColumnPlan, ColumnProfile, EncodingPlan, SetProfile
 from .readings import AMBIGUOUS, READINGS, ZONE, boolean_pair, chosen, coded, parsed
 from .source import Chunk, Options, Source, listing, notes_of, read_ahead
-from .tables import LEARN_ROWS, Table
+from .tables import Table
 from .values import family, numbers
 
 __all__ = [
     "AMBIGUOUS",
-    "LEARN_ROWS",
     "READINGS",
     "ZONE",
     "Chunk",
@@ -40,7 +39,6 @@ __all__ = [
     "SetProfile",
     "Source",
     "Table",
-    "TextLearner",
     "boolean_pair",
     "check_same_features",
     "chosen",
@@ -57,4 +55,5 @@ __all__ = [
     "read_ahead",
     "set_names",
     "split_part",
+    "texts_of",
 ]

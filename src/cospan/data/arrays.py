@@ -79,7 +79,7 @@ class ArrayRows(Source):
         super().__init__(name, options, (shape[0], n_features), dtype)
 
     def _blocks(self, size: int) -> Iterator[Chunk]:
-        n_rows = len(self._array)
+        n_rows = int(self._array.shape[0])
         for start in range(0, n_rows, size):
             own = slice(start, min(start + size, n_rows))
             rows = to_numpy(self._array[own, ...])
@@ -214,18 +214,24 @@ def npy_rows(path: Path, options: Options, notes: tuple[Note, ...] = ()) -> Arra
 def _mapped(path: Path) -> NDArray[Any]:
     with reading(path, "NPY"):
         with path.open("rb") as stream:
-            _refuse_objects(stream, str(path))
+            _check_header(stream, str(path), path.stat().st_size)
         return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
-def _refuse_objects(stream: IO[bytes], name: str) -> None:
-    """Look into the header of an array: NumPy's own words tell how to unpickle one."""
+def _check_header(stream: IO[bytes], name: str, size: int) -> None:
+    """Refuse what is no plain array of `size` bytes: NumPy's own words tell how to unpickle one."""
     version = npy.read_magic(stream)
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-    if read(stream)[2].hasobject:
+    shape, _, dtype = read(stream)
+    if dtype.hasobject:
         raise SourceError(
             f"{name}: holds pickled Python objects, which can run code when loaded and are "
             "refused; save plain numbers."
+        )
+    promised = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or stream.tell() + promised > size:
+        raise SourceError(
+            f"{name}: is damaged or cut short; its header promises {promised:,} bytes of numbers."
         )
 
 
@@ -249,7 +255,7 @@ def npz_rows(path: Path, part: str | None, options: Options) -> ArrayRows:
         check_fits(name, sizes[member], "unpacked it")
         with reading(path, "NPZ"), zipfile.ZipFile(path) as archive:
             with archive.open(f"{member}.npy") as stream:
-                _refuse_objects(stream, name)
+                _check_header(stream, name, sizes[member])
             with archive.open(f"{member}.npy") as stream:
                 return np.asarray(npy.read_array(stream, allow_pickle=False))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +11,9 @@ import numpy as np
 from cospan.base.notes import Note
 from cospan.errors import InputError
 
-from .arrow import pa
 from .decide import decide_column, made_of_dates, moments_of, unread
 from .encoder import Encoder
-from .learn import ColumnLearner, SetLearner, TextLearner
+from .learn import MOST_LEVELS, ColumnLearner, SetLearner, Texts, learn
 from .matching import SchemaChange, absurd_values, only_in_some
 from .plan import (
     ABSURD,
@@ -26,13 +25,10 @@ from .plan import (
     EncodingPlan,
     SetProfile,
 )
-from .readings import PLAIN, single_readings
-from .source import CHUNK_BYTES, Chunk, Source, listing, require
-from .tables import LEARN_ROWS, Table
+from .readings import PLAIN, READINGS, single_readings
+from .source import Chunk, Source, listing, require
+from .tables import Table
 from .values import common_float
-
-#: Classes of one table that are learned apart; with more, all rows are learned as one set.
-MOST_CLASSES = 100
 
 
 def encode(opened: Sequence[Source | Table], names: Sequence[str] | None = None) -> list[Source]:
@@ -93,8 +89,7 @@ def encode_by(table: Table, plan: EncodingPlan, *, name: str | None = None) -> S
     made = {name for one in plan.used for name in one.of}
     there = {*table.all_columns, *(made - {one.name for one in plan.used})}
     lacking = [column for column in plan.inputs if column not in there]
-    filled = plan.missing in ("indicator", "mean") and all(column.fill for column in plan.used)
-    if lacking and (len(lacking) == len(plan.inputs) or not filled):
+    if lacking and (len(lacking) == len(plan.inputs) or not plan.filled):
         raise InputError(
             f"{called}: lacks column {listing(lacking)}, which the sets have; give a table with "
             "the same columns."
@@ -112,7 +107,10 @@ def check_same_features(a: Source, b: Source) -> None:
     """Make sure that two sources have the same features."""
     for table, array in ((a, b), (b, a)):
         bare = array.plan is None and array.feature_names is None
-        if bare and table.plan is not None and not table.plan.numbers_only:
+        numbers = table.plan is None or all(
+            c.kind == "number" and not c.indicator for c in table.plan.used
+        )
+        if bare and table.plan is not None and not numbers:
             kinds = dict.fromkeys(PLURALS[c.kind] for c in table.plan.used if c.kind != "number")
             raise InputError(
                 f"{array.name} has columns without names, and {table.name} is a table with "
@@ -144,7 +142,7 @@ def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Sou
     columns = [table.columns for table in tables]
     common = _common_columns(columns, names)
     alone = {column for own in columns for column in own} - set(common)
-    learned = [learn(table, name, forced, alone) for table, name in zip(tables, names, strict=True)]
+    learned = [learn(table, name, forced) for table, name in zip(tables, names, strict=True)]
     sets = [one for ones in learned for one in ones]
     changes = only_in_some(columns, names, learned)
     policy = next((t.options.missing for t in tables if t.options.missing), "indicator")
@@ -213,52 +211,6 @@ def _forced(tables: Sequence[Table]) -> dict[str, str]:
     return forced
 
 
-def learn(table: Table, name: str, forced: Mapping[str, str], alone: set[str]) -> list[SetLearner]:
-    """One pass: what the columns hold, for each class where the rows are of several.
-
-    Columns that turned out to be text late are learned once more.
-    """
-    found = _learned(table, name, table.columns, forced, set(), alone)
-    every = (column for one in found.values() for column in one.columns.values())
-    torn = sorted({column.name for column in every if column.torn})
-    if torn:
-        for value, again in _learned(table, name, torn, forced, set(torn), alone).items():
-            found[value].columns.update(again.columns)
-    return [found[value] for value in sorted(found, key=str)]
-
-
-def _learned(
-    table: Table,
-    name: str,
-    columns: Sequence[str],
-    forced: Mapping[str, str],
-    words: set[str],
-    alone: set[str],
-    *,
-    apart: bool = True,
-) -> dict[Any, SetLearner]:
-    """What each class holds; None is the whole set, where classes are not learned `apart`."""
-    found: dict[Any, SetLearner] = {}
-    schema = pa.schema([table.schema.field(column) for column in columns])
-    most = table.options.chunk_rows or LEARN_ROWS
-    size = max(1, min(most, LEARN_ROWS, CHUNK_BYTES // (8 * max(1, len(columns)))))
-    for block in table.blocks(columns, size):
-        groups: list[tuple[Any, Any]] = [(None, block.rows)]
-        if table.labelled and apart and block.labels is not None:
-            values, group = np.unique(block.labels, return_inverse=True)
-            groups = [(v, block.rows.filter(group == k)) for k, v in enumerate(values.tolist())]
-        for value, rows in groups:
-            if value not in found:
-                called = name if value is None else str(value)
-                found[value] = SetLearner.of_schema(
-                    called, schema, forced, words=words, alone=alone
-                )
-            found[value].add(columns, rows.columns)
-        if len(found) > MOST_CLASSES:
-            return _learned(table, name, columns, forced, words, alone, apart=False)
-    return found
-
-
 def profile_of(plan: EncodingPlan, learner: SetLearner) -> SetProfile:
     """What a learner saw, as plain numbers."""
     there = [column for column in plan.columns if column.name in learner.columns]
@@ -282,9 +234,9 @@ def _column_profile(column: ColumnPlan, part: ColumnLearner) -> ColumnProfile:
         part.rows,
         part.missing + unread(column, part) + odd,
         **values,
-        levels=dict(text.levels.counts) if text is not None else {},
-        exact=text is None or text.levels.exact,
-        distinct=None if text is None else text.n_distinct,
+        levels={} if text is None else _most_frequent(text.levels),
+        exact=text is None or len(text.levels) <= MOST_LEVELS,
+        distinct=None if text is None else len(text.levels),
         reading="" if text is None else _own_reading(column, text),
         kind=column.kind,
         padded=0 if text is None else text.padded,
@@ -292,11 +244,17 @@ def _column_profile(column: ColumnPlan, part: ColumnLearner) -> ColumnProfile:
     )
 
 
-def _own_reading(column: ColumnPlan, text: TextLearner) -> str:
+def _most_frequent(levels: dict[str, int]) -> dict[str, int]:
+    if len(levels) <= MOST_LEVELS:
+        return levels
+    return dict(sorted(levels.items(), key=lambda x: -x[1])[:MOST_LEVELS])
+
+
+def _own_reading(column: ColumnPlan, text: Texts) -> str:
     """Which one of a column's readings is that of this set."""
     usual = "" if column.kind == "boolean" else PLAIN.get(column.kind, "")
     readings = single_readings(column.reading or usual)
-    fits = {one: text.fits(one) for one in readings if one in text.readings}
+    fits = {one: text.fits(one) for one in readings if one in READINGS}
     return max(fits, key=lambda one: fits[one], default="")
 
 
@@ -322,7 +280,7 @@ class EncodedRows(Source):
         super().__init__(table.name, options, (table.n_rows, plan.n_features), dtype)
         self.plan, self.profiles, self.called = plan, profiles, called
         self.feature_names, self._owners = plan.feature_names, plan.owners
-        self._clean = plan.missing in ("indicator", "mean") and filled
+        self._clean = plan.filled
         self._changes, self._notes, self._table = changes, table.notes, table
 
     def _blocks(self, size: int) -> Iterator[Chunk]:
@@ -341,7 +299,8 @@ class EncodedRows(Source):
                 watched=encoder.watched(block.rows),
             )
         self._read = (*notes, *encoder.notes())
-        self._absurd = {} if self.profiles else dict(encoder.absurd)  # else it is known already
+        known = {c.name for one in self.profiles for c in one.columns if c.absurd}
+        self._absurd = {c: n for c, n in encoder.absurd.items() if c not in known}
 
     def _plain_numbers(self) -> list[str]:
         """Columns of which every row was learned as a plain number, whatever type they have."""

@@ -39,8 +39,8 @@ DECODE_BYTES = 6 * 2**20
 BUFFER_BYTES = 32 * 2**20
 #: A list of more numbers, each of which becomes a feature with a name, is refused.
 MOST_PLACES = 2**16
-#: The names under which pandas writes an index that has none, in Parquet and in text files.
-INDEX, UNNAMED = "__index_level_0__", ""
+#: The name under which pandas writes an index that has none.
+INDEX = "__index_level_0__"
 
 
 class Table:
@@ -57,6 +57,8 @@ class Table:
     options : Options
     """
 
+    index = INDEX  # identifies rows where there is such a column
+
     def __init__(
         self, name: str, schema: pa.Schema, options: Options, n_rows: int | None = None
     ) -> None:
@@ -72,7 +74,7 @@ class Table:
         self._groups = beside_rows(options.groups, n_rows, name, "groups")
         self._label = options.label if self._labels is None else None
         self._group = options.groups if self._groups is None else None
-        self._id = options.id_column or next((x for x in (INDEX, UNNAMED) if x in names), None)
+        self._id = options.id_column or (self.index if self.index in names else None)
         for given in ("label", "groups", "id_column"):
             asked = getattr(options, given)
             if isinstance(asked, int | np.integer):

@@ -42,6 +42,8 @@ class TextFiles(Table):
     names write it.
     """
 
+    index = ""  # pandas writes it as a first column without a name
+
     def __init__(
         self, files: Sequence[Path], options: Options, name: str, copy: Any = None
     ) -> None:
@@ -89,6 +91,9 @@ class TextFiles(Table):
                             yield batch.slice(batch.num_rows - (seen - done))
                             done = seen
             except pa.ArrowInvalid as error:
+                if numbers:  # a text that no row of the sample had
+                    numbers = ()
+                    continue
                 self._find_fault(file, columns, error)
                 if self._block >= MAX_LINE_BYTES:
                     raise SourceError(

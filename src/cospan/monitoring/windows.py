@@ -22,12 +22,10 @@ from cospan.base.notes import Note
 from cospan.base.types import Floats
 from cospan.data import (
     AMBIGUOUS,
-    LEARN_ROWS,
     READINGS,
     ZONE,
     Source,
     Table,
-    TextLearner,
     chosen,
     coded,
     encode,
@@ -37,6 +35,7 @@ from cospan.data import (
     open_source,
     parsed,
     read_ahead,
+    texts_of,
 )
 from cospan.errors import InputError
 from cospan.model_file import is_file_of
@@ -451,11 +450,8 @@ def _days(
 
 def _order(table: Table, column: str) -> str:
     """The only way to read all texts of a column as dates; else AMBIGUOUS, or empty."""
-    learner = TextLearner()
-    for batch in table.batches([column], LEARN_ROWS):
-        if family(batch.column(column).type) in ("text", "dictionary"):
-            learner.add(batch.column(column))
-    return chosen({name for name in learner.fitting if READINGS[name].kind == "date"})
+    fitting = texts_of(table, column).fitting
+    return chosen({name for name in fitting if READINGS[name].kind == "date"})
 
 
 def _zones_of(texts: pa.Array) -> set[str]:
