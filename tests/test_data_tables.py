@@ -365,9 +365,8 @@ def test_many_sets_and_classes_share_a_plan():
         np.testing.assert_allclose(*apart, atol=1e-6)
 
 
-def test_memory_does_not_grow_with_the_rows(tmp_path, monkeypatch):
+def test_memory_does_not_grow_with_the_rows(tmp_path):
     """What learning and reading take at most, for ten times the rows."""
-    monkeypatch.setattr("cospan.data.encoding.LEARN_ROWS", 5_000)
     peaks = []
     for n in (20_000, 200_000):
         path = _parquet(mixed(n, 5), tmp_path / f"{n}.parquet")
