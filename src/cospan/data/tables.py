@@ -87,6 +87,7 @@ class Table:
             chosen = [str(column) for column in options.columns if str(column) in names]
         self.columns = tuple(column for column in chosen if column not in options.drop)
         if not self.columns:
+            require(names, map(str, options.columns or ()), name, "columns")
             raise SourceError(
                 f"{name}: no column is left to be a feature (it has {listing(names)})."
                 if names

@@ -47,7 +47,7 @@ READ_ROWS = 100_000
 #: A column is of another type where more than this share of its values cannot be read.
 UNREAD = 0.5
 #: Options of the sources that say how columns are read, and are needed again for every window.
-READ_AS = ("categorical", "numeric", "keep", "strict")
+READ_AS = ("categorical", "numeric", "keep")
 _ONE_WINDOW = Every("rows", 2**62)
 
 
@@ -93,7 +93,7 @@ class Profile:
     table : tuple of Watched
         The functions that are watched.
     options : dict
-        How columns are read: categorical, numeric, keep, strict, where they were given.
+        How columns are read: categorical, numeric, keep, where they were given.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class Profile:
             Rows to keep.
         name : str, optional
         **options
-            For the sources: columns, categorical, numeric, drop, keep, strict.
+            For the sources: columns, categorical, numeric, drop, keep.
         """
         notes: list[Note] = []
         found = learn_profile(data, notes, time, every, rows, name, options)
