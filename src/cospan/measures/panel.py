@@ -1,7 +1,7 @@
 """The panel: what other measures say about two sets, on the same rows.
 
-Fréchet, kernel (MMD), energy and sliced Wasserstein distances, classifier two-sample tests, columns
-and subspaces. The kernel and energy distances are quadratic forms of the labels, so that one matrix
+Fréchet, kernel (MMD), energy and sliced Wasserstein distances, classifier two-sample tests, and
+single columns. The kernel and energy distances are quadratic forms of the labels, so that one matrix
 product gives the statistic for every permutation at once.
 """
 
@@ -278,43 +278,7 @@ def _upper_tail(values: Floats) -> float:
     return float(np.mean(values >= values[0] - slack))
 
 
-def covariance_cka(A: Floats, B: Floats) -> float:
-    """CKA of two sets of different rows in one feature space: the cosine of their covariances.
-
-    1 where one covariance is a multiple of the other; blind to the means.
-    """
-    S, T = (np.atleast_2d(np.cov(rows, rowvar=False)) for rows in (A, B))
-    size = float(np.linalg.norm(S) * np.linalg.norm(T))
-    return float(np.sum(S * T)) / size if size else 0.0
-
-
-def principal_angles(A: Floats, B: Floats, *, share: float = 0.9) -> Floats:
-    """Angles in degrees, falling, between the main principal subspaces of two sets.
-
-    The subspaces have the dimension in which the first of the two reaches `share` of its
-    variance. Blind to the means and to how much variance there is.
-    """
-    spectra = [np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[1:] for rows in (A, B)]
-    if any(not values.any() for values, _ in spectra):
-        return np.zeros(0)  # a set that does not vary spans nothing
-    dimensions = [
-        int(np.searchsorted(np.cumsum(values**2), share * np.sum(values**2))) + 1
-        for values, _ in spectra
-    ]
-    k = min(*dimensions, *(len(values) for values, _ in spectra))
-    angles = scipy.linalg.subspace_angles(*(vectors[:k].T for _, vectors in spectra))
-    return np.asarray(np.degrees(angles))
-
-
 # ---- the table ----------------------------------------------------------------------------------
-
-
-def _angle(pair: Pair) -> Answer:
-    found = principal_angles(pair.a, pair.b)
-    if not len(found):
-        return Answer(0.0, note="a set that does not vary has no directions")
-    note = f"of {len(found)} between subspaces with 90% of the variance"
-    return Answer(float(found[0]), note=note)
 
 
 def _columns(pair: Pair) -> Answer:
@@ -347,14 +311,6 @@ MEASURES: dict[str, tuple[str, Callable[[Pair, int, int], Answer]]] = {
     "Fréchet distance": (
         "squared distance of means and covariances, as in FID: 0 is alike",
         lambda x, n, seed: Answer(frechet_distance(x.a, x.b)),
-    ),
-    "CKA of covariances": (
-        "cosine of the two covariances: 1 is the same up to a factor; blind to means and scale",
-        lambda x, n, seed: Answer(covariance_cka(x.a, x.b)),
-    ),
-    "principal angle": (
-        "largest angle between the main subspaces, in degrees: 0 is the same",
-        lambda x, n, seed: _angle(x),
     ),
     "largest KS": (
         "largest Kolmogorov-Smirnov distance of a column; p for all columns together",
