@@ -1,7 +1,7 @@
 """The panel: what other measures say about two sets, on the same rows.
 
 Fréchet, kernel (MMD), energy and sliced Wasserstein distances, classifier two-sample tests, and
-single columns. The kernel and energy distances are quadratic forms of the labels, so that one matrix
+single columns. The kernel and energy distances are quadratic forms of the labels: one matrix
 product gives the statistic for every permutation at once.
 """
 
