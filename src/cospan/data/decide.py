@@ -20,7 +20,7 @@
    must not be chosen by their share in a set: a level of one row has a larger share in the smaller
    set, whose rare levels would all be chosen, and the others' all be "other".
 6. A column that gives the set away by construction would hide what else changed, and is **set
-   aside**: a date where no two sets overlap and chance would hardly do that (training and
+   aside**: a date where sets hardly overlap and chance would not do that (training and
    production; it is a "time" then), whole numbers that count the rows on from set to set, and a
    column that hardly varies within each set (a year). Nothing else is: another unit or an offset
    separates the sets as well, and is what a user wants to know.
@@ -77,6 +77,9 @@ EXPECTED_REPEATS = 10
 ROUND = 10**12
 #: How often dates of one distribution may be taken for those of different times.
 BY_CHANCE = 0.01
+#: Means of dates, in sums of their deviations: periods that follow each other have 1.7, those that
+#: share an eighth of their days have this.
+FAR = 1.5
 #: The share of a set that has one value from which a column hardly varies, and the fewest rows.
 CONSTANT, FEWEST_ROWS = 0.99, 10
 #: The mean that fills gaps keeps this many digits, counted from the larger one of mean and spread:
@@ -337,28 +340,45 @@ def _retyped(parts: Parts, names: Sequence[str]) -> tuple[ColumnPlan, SchemaChan
 
 
 def _times_apart(column: ColumnPlan, parts: Parts) -> bool:
-    """Whether all rows of some sets come before all rows of the others, and not by chance."""
+    """Whether rows of some sets come before those of the others, nearly all and not by chance."""
     known = [m for m in (moments_of(column, part) for part in parts) if m.count]
     if len(known) < len(parts):
         return False
-    known.sort(key=lambda m: float(m.low))
-    counts = [m.count for m in known]
-    for k in range(1, len(known)):
-        if max(float(m.high) for m in known[:k]) < float(known[k].low):
-            halves = sum(counts[:k]), sum(counts[k:])
-            # Of all orders of the rows these are so few; ties make it less likely still.
-            orders = sum(math.lgamma(n + 1) for n in halves) + math.log(2)
-            if orders - math.lgamma(sum(counts) + 1) < math.log(BY_CHANCE):
-                return True
+    known.sort(key=lambda m: float(m.mean))
+    for one, after in pairwise(range(len(known) + 1)):
+        before, later = known[:after], known[after:]
+        if later and (_disjoint(before, later) or _far(known[one], known[after])):
+            return True
     return False
 
 
+def _disjoint(before: Sequence[Moments], later: Sequence[Moments]) -> bool:
+    """Whether all dates of some sets come before all those of others, and not by chance."""
+    if max(float(m.high) for m in before) >= min(float(m.low) for m in later):
+        return False
+    # Of all orders of the rows these are so few; ties make it less likely still.
+    halves = sum(m.count for m in before), sum(m.count for m in later)
+    orders = sum(math.lgamma(n + 1) for n in halves) + math.log(2)
+    return orders - math.lgamma(sum(halves) + 1) < math.log(BY_CHANCE)
+
+
+def _far(before: Moments, later: Moments) -> bool:
+    """Whether the means of two sets are as far apart as those of periods that hardly overlap."""
+    gap = float(later.mean) - float(before.mean)
+    spread = float(before.deviation) + float(later.deviation)
+    return min(before.count, later.count) >= FEWEST_ROWS and gap > FAR * spread
+
+
 def _order_of_times(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> str:
-    """What is known of dates that do not overlap in all sets."""
-    order = sorted(zip(parts, names, strict=True), key=lambda x: moments_of(column, x[0]).low)
-    if len(order) != 2 or order[0][1] == order[1][1]:
-        return "its dates do not overlap in all sets"
-    return f"the dates of {order[1][1]} begin after those of {order[0][1]} end"
+    """What is known of dates that hardly overlap in all sets."""
+    found = [(moments_of(column, part), name) for part, name in zip(parts, names, strict=True)]
+    found.sort(key=lambda x: float(x[0].mean))
+    if len(found) != 2 or found[0][1] == found[1][1]:
+        return "its dates hardly overlap in all sets"
+    (before, first), (later, last) = found
+    if before.high < later.low:
+        return f"the dates of {last} begin after those of {first} end"
+    return f"nearly all dates of {last} are later than those of {first}"
 
 
 def _row_counter(column: ColumnPlan, parts: Parts) -> str:
