@@ -345,40 +345,26 @@ def _times_apart(column: ColumnPlan, parts: Parts) -> bool:
     if len(known) < len(parts):
         return False
     known.sort(key=lambda m: float(m.mean))
-    for one, after in pairwise(range(len(known) + 1)):
-        before, later = known[:after], known[after:]
-        if later and (_disjoint(before, later) or _far(known[one], known[after])):
+    for k in range(1, len(known)):
+        before, later = known[k - 1], known[k]
+        gap = float(later.mean - before.mean)
+        if max(m.high for m in known[:k]) < min(m.low for m in known[k:]):
+            # Of all orders of the rows these are so few; ties make it less likely still.
+            halves = sum(m.count for m in known[:k]), sum(m.count for m in known[k:])
+            orders = sum(math.lgamma(n + 1) for n in halves) + math.log(2)
+            if orders - math.lgamma(sum(halves) + 1) < math.log(BY_CHANCE):
+                return True
+        elif gap > FAR * float(before.deviation + later.deviation):
             return True
     return False
 
 
-def _disjoint(before: Sequence[Moments], later: Sequence[Moments]) -> bool:
-    """Whether all dates of some sets come before all those of others, and not by chance."""
-    if max(float(m.high) for m in before) >= min(float(m.low) for m in later):
-        return False
-    # Of all orders of the rows these are so few; ties make it less likely still.
-    halves = sum(m.count for m in before), sum(m.count for m in later)
-    orders = sum(math.lgamma(n + 1) for n in halves) + math.log(2)
-    return orders - math.lgamma(sum(halves) + 1) < math.log(BY_CHANCE)
-
-
-def _far(before: Moments, later: Moments) -> bool:
-    """Whether the means of two sets are as far apart as those of periods that hardly overlap."""
-    gap = float(later.mean) - float(before.mean)
-    spread = float(before.deviation) + float(later.deviation)
-    return min(before.count, later.count) >= FEWEST_ROWS and gap > FAR * spread
-
-
 def _order_of_times(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> str:
     """What is known of dates that hardly overlap in all sets."""
-    found = [(moments_of(column, part), name) for part, name in zip(parts, names, strict=True)]
-    found.sort(key=lambda x: float(x[0].mean))
-    if len(found) != 2 or found[0][1] == found[1][1]:
+    order = sorted(zip(parts, names, strict=True), key=lambda x: moments_of(column, x[0]).mean)
+    if len(order) != 2 or order[0][1] == order[1][1]:
         return "its dates hardly overlap in all sets"
-    (before, first), (later, last) = found
-    if before.high < later.low:
-        return f"the dates of {last} begin after those of {first} end"
-    return f"nearly all dates of {last} are later than those of {first}"
+    return f"the dates of {order[1][1]} come after those of {order[0][1]}"
 
 
 def _row_counter(column: ColumnPlan, parts: Parts) -> str:
