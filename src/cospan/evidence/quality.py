@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from scipy import stats
 
-from .columns import OTHER, FeatureChange, FeatureTable
+from .columns import FeatureChange, FeatureTable
+from .functions import OTHER
 
 if TYPE_CHECKING:
     from cospan.data import ColumnProfile, SetProfile
