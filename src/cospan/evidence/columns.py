@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 #: Texts and identifiers: no features, but it is watched how they are written.
 TEXT = "text"
+TRUTH = ("false", "true")
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 EPOCH_WEEKDAY = 3  # 1970-01-01 was a Thursday
 #: Levels that a row of the table shows.
@@ -49,7 +50,7 @@ class Column:
     indicator: int | None = None
     plan: ColumnPlan | None = None
     fill: tuple[float, ...] = ()
-    truth: tuple[str, str] = ("false", "true")  # what a boolean's values are called
+    truth: tuple[str, str] = TRUTH  # what a boolean's values are called
 
     @property
     def levels(self) -> tuple[str, ...] | None:
@@ -106,7 +107,7 @@ def _spelled(column: ColumnPlan, profiles: Sequence[SetProfile]) -> tuple[str, s
         written.update(next((p.levels for p in profile.columns if p.name == column.name), {}))
     first, second = (
         max((x for x in written if x.lower() == word), key=lambda x: written[x], default=word)
-        for word in column.truth
+        for word in (column.truth if column.kind == "boolean" else TRUTH)
     )
     return first, second
 
