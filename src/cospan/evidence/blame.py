@@ -16,12 +16,21 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from cospan.base.tolerance import LEAST_VARIANCE
 from cospan.base.types import Floats
 
-from .functions import GIVEN, OWN, PAIR, SAME_FUNCTION, Function, Reading, RowFunctions
+from .functions import (
+    GIVEN,
+    OWN,
+    PAIR,
+    SAME_FUNCTION,
+    Function,
+    Reading,
+    RowFunctions,
+    kolmogorov,
+    midranks,
+)
 from .test import LEVEL, Evidence, log_tail
 
 #: z² that a unit has by chance now and then: only what goes beyond it counts as explained.
@@ -331,7 +340,7 @@ def _distance(first: Reading, second: Reading, n_a: int) -> float:
     x, y = first.values[:n_a], second.values[n_a:]
     if first.levels is None:
         x, y = (np.where(np.isnan(v), -np.inf, v) for v in (x, y))  # gaps below all values
-        return float(stats.ks_2samp(x, y).statistic)
+        return kolmogorov(x, y)
     p, q = _shares(first, x), _shares(second, y)
     return max((abs(p.get(v, 0.0) - q.get(v, 0.0)) for v in p | q), default=1.0)
 
@@ -339,7 +348,7 @@ def _distance(first: Reading, second: Reading, n_a: int) -> float:
 def _correlations(values: Floats, others: NDArray[np.float32]) -> Floats:
     """Rank correlations of known values with other columns."""
     known = ~np.isnan(values)
-    ranks = stats.rankdata(values[known])
+    ranks = midranks(values[known])
     others = others[known] - others[known].mean(axis=0)
     ranks = ranks - ranks.mean()
     size = np.sqrt((ranks @ ranks) * np.square(others).sum(axis=0))
