@@ -100,6 +100,10 @@ def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
     ModelFileError
         If the file cannot be read, is damaged or truncated, has another format version, or is
         something else.
+
+    Examples
+    --------
+    >>> frame = load("frame.safetensors", JointFrame)  # doctest: +SKIP
     """
     name = os.fspath(path)
     data = file_bytes(path)
