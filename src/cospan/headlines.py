@@ -145,7 +145,7 @@ def monitoring_sentences(found: Monitoring) -> tuple[str, ...]:
         lines = [f"{how_many} {plural(len(windows), 'window')} raised an alarm."]
     if not found.can_judge:
         lines = [
-            f"Cannot judge yet: the reference has {plural(len(found.reference.windows.codes), 'window')}, "
+            f"Cannot judge yet: the reference has {plural(len(found.reference.codes), 'window')}, "
             "and 14 are needed (60 are better)."
         ]
     lines += [episode_sentence(one) for one in found.episodes[-MOST_EPISODES:]]
@@ -167,7 +167,7 @@ def promise_sentence(found: Monitoring) -> str:
     seen = found.smallest_seen
     return (
         f"{number(found.rate)} false alarm{'s' if found.rate != 1 else ''} {per} stated, for "
-        f"windows that vary as the reference's {len(found.reference.windows.codes)} did. A lasting change "
+        f"windows that vary as the reference's {len(found.reference.codes)} did. A lasting change "
         f"is seen within 7 windows from {seen[7]:.1f} deviations of a window on, within 30 from "
         f"{seen[30]:.1f}."
     )

@@ -151,10 +151,15 @@ class Profile:
         warn(notes)
         return found
 
+    @property
+    def codes(self) -> Codes:
+        """The windows of the reference."""
+        return self.windows.codes
+
     @cached_property
     def functions(self) -> Functions:
         """What is watched, as the rows that are kept fix it."""
-        run = self.place * RUNS // len(self.windows.codes)
+        run = self.place * RUNS // len(self.codes)
         return Functions(read_rows(self.kept_rows, self.plan, self.names), run)
 
     @cached_property
@@ -262,7 +267,7 @@ class Profile:
         windows = ""
         if self.every is not None:
             kind = f"one {self.every}" if self.every.timed else f"{self.every.rows:,} rows"
-            windows = f"{len(self.windows.codes)} windows of {kind}, "
+            windows = f"{len(self.codes)} windows of {kind}, "
         return (
             f"<Profile of {self.name!r}: {self.windows.counts.sum():,} rows, {len(self.names)} "
             f"columns, {windows}{len(self.kept_rows):,} rows kept>"

@@ -195,7 +195,7 @@ class Monitoring:
     @property
     def can_judge(self) -> bool:
         """Whether the reference has windows enough."""
-        return len(self.reference.windows.codes) >= FEWEST_WINDOWS
+        return len(self.reference.codes) >= FEWEST_WINDOWS
 
     @cached_property
     def learned(self) -> Alarm:
@@ -277,7 +277,7 @@ class Monitoring:
 
     def _empty(self, codes: Codes) -> list[int]:
         """Windows without data where data was due."""
-        own, season = self.reference.windows.codes, self.every.season
+        own, season = self.reference.codes, self.every.season
         if not self.every.timed or not len(codes):
             return []
         slots = np.arange(own.min(), own.max() + 1)
@@ -337,7 +337,7 @@ class Monitoring:
         return {
             "name": self.name,
             "reference": self.reference.name,
-            "reference_windows": len(self.reference.windows.codes),
+            "reference_windows": len(self.reference.codes),
             "every": str(self.every),
             "rate": self.rate,
             "rolling": self.rolling,
