@@ -122,9 +122,9 @@ def _measured_tensors(windows: Measured) -> dict[str, NDArray[Any]]:
     return {name: np.ascontiguousarray(one) for name, one in windows._asdict().items()}
 
 
-def _read_measured(read: Reader, count: int, width: int | None) -> Measured:
+def _read_measured(read: Reader, count: int) -> Measured:
     codes, counts, digests = (read.whole(name) for name in ("codes", "counts", "digests"))
-    values, n = read.tensor("values", count, width), read.tensor("n", count, width, least=0.0)
+    values, n = read.tensor("values", count, "m"), read.tensor("n", count, "m", least=0.0)
     return Measured(codes, counts, digests, values, n)
 
 
@@ -148,14 +148,14 @@ def _read_profile(read: Reader) -> Profile:
         rows,
         place,
         None if plan is None else EncodingPlan.from_dict(plan),
-        read.names("names", len(read.value("names", list))) or (),
+        read.names("names", len(read.value("names", list))),
         None if every is None else as_every(every),
         read.value("time", str),
         read.value("options", dict),
-        _read_measured(read, count, None),
-        read.number("repeated", most=1.0),
+        _read_measured(read, count),
+        read.number("repeated", least=0.0, most=1.0),
     )
-    if not found.windows.values.shape[1] == found.windows.n.shape[1] == len(found.table):
+    if found.windows.n.shape[1] != len(found.table):
         raise ModelFileError("The file was made by another version of cospan; make it again.")
     return found
 
@@ -173,12 +173,12 @@ def _monitoring_parts(found: Monitoring) -> Parts:
 
 def _read_monitoring(read: Reader) -> Monitoring:
     reference, told = _read_profile(read.section("profile")), read.value("met", list)
-    measured = _read_measured(read, len(told), len(reference.table))
+    measured = _read_measured(read, len(told))
     return Monitoring(
         reference,
         measured,
         dict(zip(measured.codes.tolist(), map(_met, told), strict=True)),
-        read.number("rate"),
+        read.number("rate", least=0.0),
         read.value("name", str),
         read.value("rolling", bool),
         tuple(map(str, read.value("notes", list))),
