@@ -191,8 +191,9 @@ def test_a_monitoring_has_the_same_design():
 # ---- sentences and sizes -----------------------------------------------------------------------
 
 #: What names a place in the data: thresholds, levels and dates are no numbers to remember.
-NAMES = re.compile(r"'[^']*'|\d{4}-\d\d-\d\d|up to [-\d.,]+|exactly [-\d.,]+|\d+ \w+ 20\d\d|x\d+|digit \d|kind \d|"
-                   r"day \d|= \S+|of \d+ columns?|interval: [\d.]+ to [\d.]+|in 100")  # fmt: skip
+NAMES = re.compile(r"'[^']*'|\d{4}-\d\d-\d\d|up to [-\d.,]+|exactly [-\d.,]+|\d+ \w+ 20\d\d|"
+                   r"x\d+|digit \d|kind \d|day \d|= \S+|of \d+ columns?|"
+                   r"interval: [\d.]+ to [\d.]+|in 100")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [*RESULTS, "monitoring"])
@@ -226,7 +227,7 @@ def test_pages_are_small_and_have_five_sizes_of_type(name):
     assert sizes <= {"12px", "14px", "10.5px", *(f"var(--s{n})" for n in (12, 14, 16, 22, 34))}
     assert len(re.search(r"<script>(.*?)</script>", page, re.S).group(1).splitlines()) <= 12
     for drawing in re.findall(r"<svg .*?</svg>", page, re.S):
-        assert re.match(r"<svg [^>]*role=\"img\"[^>]*><title>\S", drawing)
+        assert re.match(r"<svg [^>]*role=\"(img|group)\"[^>]*><title>\S", drawing)
 
 
 def test_renderers_compute_nothing():

@@ -49,7 +49,9 @@ def pair_card(subject: Subject) -> Card:
     found = subject.found
     points: tuple[Point, ...] = tuple(Point(str(change)) for change in found.schema_changes)
     side: tuple[Block, ...] = ()
-    if found.features.nameless:
+    if subject.pictures:
+        pass  # they speak for themselves, and single pixels say nothing
+    elif found.features.nameless:
         side = (examples_table(subject),) if found.verdict.differs else ()
     elif found.verdict.differs:
         points = _points(subject)
@@ -174,7 +176,7 @@ def examples_table(subject: Subject) -> Table:
             leaning = charts.leaning(one.score, subject.names)
             id_ = short(str(one.id), 18)
             rows.append((word if k == 0 else "", id_, own, Cell(like, chart=leaning)))
-    heads = {"": "name", "Row": "", "Set": "", "Looks like": "chart"}
+    heads = {"Example": "name", "Row": "", "Set": "", "Looks like": "chart"}
     return table(heads, rows)
 
 
@@ -210,13 +212,13 @@ def facts_of(subject: Subject) -> tuple[Fact, ...]:
 def _facts_of_pair(subject: Subject) -> list[Fact]:
     """How many columns and relations changed, or what would have been seen."""
     found, features = subject.found, subject.found.features
-    still = [quoted(one.name) for one in features if not one.changed]
-    text = "adjusted for all columns"
-    if 0 < len(still) <= 2 and not features.nameless:
-        text = f"{' and '.join(still)} did not"
     what = "Pixels" if subject.pictures else "Columns"
     counts = f"{len(features.changed):,} of {len(features):,}"
-    facts = [Fact(f"{what} changed", counts, text, "made" if subject.pictures else "columns")]
+    facts = [
+        Fact(
+            f"{what} changed", counts, "adjusted for all", "made" if subject.pictures else "columns"
+        )
+    ]
     pairs = found.feature_pairs
     if not found.verdict.differs:
         facts.append(Fact("Smallest visible change", _least(found), "of one column, 4 times in 5"))
@@ -264,13 +266,8 @@ def many_card(subject: Subject) -> Card:
     found, names = subject.found, subject.names
     sizes = found.pairs.matrix("auc")
     text = "The farther apart two dots, the easier their rows are told apart."
-    ends = []
-    for word, (i, j) in (("Closest", found.by_size[-1]), ("Farthest", found.by_size[0])):
-        size = found.pairs.between(i, j).auc
-        between = f"{of_hundred(size.low)} to {of_hundred(size.high)}"
-        ends.append(f"{word}: {names[i]} and {names[j]}, {of_hundred(size)} ({between}).")
     drawn = charts.set_map(names, *found.map)
-    first = Figure("The sets on a map.", text, drawn, " ".join(ends))
+    first = Figure("The sets on a map.", text, drawn)
     text = "of 100 (guessing: 50). Choose a pair to see it."
     tested = found.differing is not None
     drawn = charts.matrix(names, sizes, lambda i, j: f"#{pair_id(i, j)}" if tested else "")

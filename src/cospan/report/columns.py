@@ -21,28 +21,23 @@ from cospan.base.text import (
 )
 from cospan.base.types import Floats
 from cospan.comparison import Comparison
-from cospan.evidence import FeatureChange, Finding, PairChange
+from cospan.evidence import FeatureChange, PairChange
 from cospan.wording import sentence, set_names, value_text
 
 from . import charts
 from .document import Block, Cell, Chart, Figure, Figures, Fold, Section, table
 from .drawing import LOOKS, for_phones, short
 
-#: Columns that are listed, of these in the open, and columns without names that are drawn.
-MOST_COLUMNS, OPEN, MOST_BARS = 60, 30, 300
+#: Columns that are listed, and columns without names that are drawn.
+MOST_COLUMNS, MOST_BARS = 40, 300
 #: Relations with a picture, and columns drawn over many sets.
 PICTURED, MOST_FIGURES = 3, 24
-#: A change of spread, as a logarithm, that is said beside one of the average.
-WORTH_SAYING = 0.1
-#: What a change is called in the table of columns, downwards and upwards.
+#: What a change is called in the table of columns, downwards and upwards where that matters.
 CHIPS = {
-    "mean": ("lower", "higher"), "spread": ("narrower", "wider"), "shape": ("other form",) * 2,
-    "level": ("other mix",) * 2, "value": ("one value",) * 2,
-    "missing": ("fewer missing", "more missing"), "rounding": ("rounding",) * 2,
-    "text": ("text",) * 2, "inside": ("subgroup",) * 2, "copy": ("copy",) * 2,
-    "swap": ("swapped",) * 2,
+    "mean": "lower/higher", "spread": "narrower/wider", "missing": "fewer missing/more missing",
+    "shape": "other form", "level": "other mix", "value": "one value", "rounding": "rounding",
+    "text": "text", "inside": "subgroup", "copy": "copy", "swap": "swapped",
 }  # fmt: skip
-LEAD = "Histograms run from the 1st to the 99th percentile. Hover for values."
 #: Kinds of columns whose values are not plain numbers.
 SHARES, TIMES = ("category", "boolean"), ("date", "time of day", "duration")
 
@@ -116,14 +111,10 @@ def columns_section(subject: Subject) -> Section:
              "In words" if found.verdict.differs else "Would be seen from": "words",
              "p ↕": "number"}  # fmt: skip
     rows = [_column(one, subject) for one in found.features.rows[:MOST_COLUMNS]]
-    blocks: list[Block] = [table(heads, rows[:OPEN])]
-    if len(rows) > OPEN:
-        more = plural(len(rows) - OPEN, "more column")
-        blocks.append(Fold(more, "", (table(heads, rows[OPEN:]),)))
-    lead, left = LEAD, len(found.features) - MOST_COLUMNS
-    if left > 0:
-        lead += f" The first {MOST_COLUMNS} are listed; {left:,} more are in the JSON."
-    return Section("columns", "Columns", _title(subject), lead, tuple(blocks), keys=True)
+    lead = "Histograms run from the 1st to the 99th percentile. Hover for values."
+    if len(found.features) > len(rows):
+        lead += f" {len(rows)} are shown; all {len(found.features):,} are in the JSON."
+    return Section("columns", "Columns", _title(subject), lead, (table(heads, rows),), keys=True)
 
 
 def _title(subject: Subject) -> str:
@@ -135,8 +126,7 @@ def _title(subject: Subject) -> str:
     title = f"{len(changed):,} of {plural(n, 'column')} changed"
     if features.nameless:
         return title
-    return f"{first} changed, of {plural(n, 'column')}" if len(changed) < 3 else (
-        f"{title}; {first} most")  # fmt: skip
+    return f"{title}; {first} most" if len(changed) > 2 else f"{title}: {first}"
 
 
 def _column(one: FeatureChange, subject: Subject) -> tuple[Cell | Chart | str | None, ...]:
@@ -147,7 +137,9 @@ def _column(one: FeatureChange, subject: Subject) -> tuple[Cell | Chart | str | 
         strength = abs(one.finding.z) if one.changed and one.finding is not None else 0.0
         look = "strong chip" if one.changed else "quiet chip"
         chip = Cell(_chip(one), look, value=strength if strength == strength else 0.0)
-        words = _in_words(one, found)
+        words = ""
+        if one.finding is not None and one.finding.kind != "mean":  # which the values say already
+            words = sentence(one.finding, found.verdict.sets, one.kind)
     sign = p_sign(p, found.verdict.n_permutations).removeprefix("= ") if p == p else ""
     drawn = _distribution(one, subject)
     return one.name, chip, drawn, values_of(one), words, Cell(sign, value=p)
@@ -160,7 +152,7 @@ def _chip(one: FeatureChange) -> str:
     up = finding.b > finding.a
     if finding.kind == "mean" and one.kind in ("date", "time of day"):
         return "later" if up else "earlier"
-    return CHIPS.get(finding.kind, ("relation",) * 2)[up]
+    return CHIPS.get(finding.kind, "relation").split("/")[-1 if up else 0]
 
 
 def _distribution(one: FeatureChange, subject: Subject) -> Chart | None:
@@ -189,16 +181,6 @@ def values_of(one: FeatureChange) -> str:
     if one.kind in TIMES:
         return " → ".join(value_text(held.mean, one.kind) for held in (a, b))
     return " → ".join(pair_of(a.mean, b.mean, 1))
-
-
-def _in_words(one: FeatureChange, found: Comparison) -> str:
-    """What the values beside it do not say already."""
-    if one.finding is not None and one.finding.kind != "mean":
-        return sentence(one.finding, found.verdict.sets, one.kind)
-    a, b = one.a.deviation, one.b.deviation
-    if one.finding is None or not (a > 0 and b > 0 and abs(math.log(b / a)) > WORTH_SAYING):
-        return ""
-    return sentence(Finding("spread", one.name, a=a, b=b), found.verdict.sets, one.kind)
 
 
 def seen_from(one: FeatureChange, found: Comparison) -> tuple[float, str]:
@@ -293,6 +275,7 @@ def over_sets_section(subject: Subject) -> Iterator[Section]:
         for one in found.pair(*pair).features.changed:
             times[one.name] = times.get(one.name, 0) + 1
     order = sorted((name for name in times if name in subject.sides), key=lambda x: -times[x])
+    order = order[:MOST_FIGURES]
     n, figures = len(found.by_size), []
     for name in order:
         said = f"changed in {times[name]} of {plural(n, 'pair')}" if times[name] else "no change"
@@ -300,14 +283,9 @@ def over_sets_section(subject: Subject) -> Iterator[Section]:
     changed = [quoted(name) for name in order if times[name]]
     title = "No column differs between the sets"
     if changed:
-        title = f"{changed[0]} differs" if len(changed) == 1 else (
-            f"{' and '.join(changed[:2])} differ in most pairs")  # fmt: skip
+        title = f"{' and '.join(changed[:2])} differ{'s' if len(changed) == 1 else ''} most"
     lead = "Dot: median or share; band: middle half; line: 5th to 95th percentile."
-    blocks: list[Block] = [Figures(tuple(figures[:MOST_FIGURES]))]
-    if len(figures) > MOST_FIGURES:
-        more = plural(len(figures) - MOST_FIGURES, "more column")
-        blocks.append(Fold(more, "", (Figures(tuple(figures[MOST_FIGURES:])),)))
-    yield Section("columns", "Columns", title, lead, tuple(blocks))
+    yield Section("columns", "Columns", title, lead, (Figures(tuple(figures)),))
 
 
 def _over_sets(name: str, said: str, subject: Subject) -> Figure:

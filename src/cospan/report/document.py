@@ -25,7 +25,6 @@ class Figure(NamedTuple):
     title: str
     text: str
     chart: Chart
-    below: str = ""
 
 
 class Figures(NamedTuple):

@@ -24,6 +24,7 @@ class Drawing:
     def __init__(self, width: float, height: float, title: str, scaled: bool = False) -> None:
         self.width, self.height, self.title = width, height, title
         self._scaled, self._parts = scaled, [f"<title>{escape(title)}</title>"]
+        self._role = "img"
 
     def path(self, d: str, look: str) -> None:
         self._parts.append(f'<path class="{look}" d="{d}"/>')
@@ -50,7 +51,8 @@ class Drawing:
         self.text(width or self.width, y, right, anchor="end")
 
     def linked(self, href: str, start: int) -> None:
-        """All elements from one on lead to a place."""
+        """All elements from one on lead to a place: it is no mere picture any more."""
+        self._role = f'group" aria-label="{escape(self.title)}'
         self._parts[start:] = [f'<a href="{escape(href)}">{"".join(self._parts[start:])}</a>']
 
     def __len__(self) -> int:
@@ -59,7 +61,7 @@ class Drawing:
     def chart(self) -> Chart:
         size = f'viewBox="0 0 {self.width:g} {self.height:g}" width="{self.width:g}"'
         look = ' class="sc"' if self._scaled else ""
-        head = f'<svg {size} height="{self.height:g}" role="img"{look}>'
+        head = f'<svg {size} height="{self.height:g}" role="{self._role}"{look}>'
         return Chart(f"{head}{''.join(self._parts)}</svg>", self.title)
 
 

@@ -64,7 +64,7 @@ class Gallery:
             self._difference(f"Difference of {a} and {b}",
                              f"Difference: blue is brighter in {a}, orange in {b}"),
         )  # fmt: skip
-        return card._replace(points=(), side=(Pictures(pictures),), side_first=True)
+        return card._replace(side=(Pictures(pictures),), side_first=True)
 
     def sections(self) -> Iterator[Section]:
         """What there is to look at below the card."""

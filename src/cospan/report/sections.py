@@ -64,7 +64,7 @@ def pairs_section(subject: Subject) -> Section:
                 changed,
             )
         )
-    heads = {"Pair": "name", "Size ↕": "number", "50 to 100": "chart", "": "chip",
+    heads = {"Pair": "name", "Size ↕": "number", "50 to 100": "chart", "How large": "chip",
              "Columns that changed, most first": "words"}  # fmt: skip
     title = f"{plural(len(rows), 'pair')}, from farthest to closest"
     lead = "Times in 100 that one row of each is told apart, with its 95% interval."
