@@ -20,7 +20,7 @@
    must not be chosen by their share in a set: a level of one row has a larger share in the smaller
    set, whose rare levels would all be chosen, and the others' all be "other".
 6. A column that gives the set away by construction would hide what else changed, and is **set
-   aside**: a date where no two sets overlap and chance would hardly do that (training and
+   aside**: a date where sets hardly overlap and chance would not do that (training and
    production; it is a "time" then), whole numbers that count the rows on from set to set, and a
    column that hardly varies within each set (a year). Nothing else is: another unit or an offset
    separates the sets as well, and is what a user wants to know.
@@ -57,7 +57,6 @@ from .readings import (
     single_readings,
 )
 from .sketches import HASHES, MINUTES, Moments
-from .values import EXACT
 
 #: Why a column of numbers is not a feature.
 ROW_NUMBERS = "row identifiers: whole numbers that hardly repeat"
@@ -73,10 +72,11 @@ PROMINENT, PROMINENT_ROWS = 0.05, 10
 SPELLINGS = 64
 #: Equal pairs that so many numbers from such a range would have had, if they were no identifiers.
 EXPECTED_REPEATS = 10
-#: Huge numbers count from a multiple of this, so that multiples of 10, 5 and 2 stay what they are.
-ROUND = 10**12
 #: How often dates of one distribution may be taken for those of different times.
 BY_CHANCE = 0.01
+#: Means of dates, in sums of their deviations: periods that follow each other have 1.7, those that
+#: share an eighth of their days have this.
+FAR = 1.5
 #: The share of a set that has one value from which a column hardly varies, and the fewest rows.
 CONSTANT, FEWEST_ROWS = 0.99, 10
 #: The mean that fills gaps keeps this many digits, counted from the larger one of mean and spread:
@@ -85,7 +85,6 @@ FILL_DIGITS = 10
 #: What a change of type calls values of a family.
 _CALLED = {
     "number": "a number", "boolean": "a truth value", "date": "a date", "duration": "a duration",
-    "vector": "a list of numbers",
 }  # fmt: skip
 
 Parts = Sequence[ColumnLearner]
@@ -114,7 +113,7 @@ def decide_column(
             return ColumnPlan(column.name, "time", reason, column.reading), None
         if reason := _row_counter(column, parts) or _constant_within(column, parts, names):
             return ColumnPlan(column.name, "set aside", reason), None
-    fill = _shares_of(column, parts) if category else means_of(column, parts)
+    fill = _shares_of(column, parts) if category else (mean_of(column, parts),)
     gaps = missing == "indicator" and _has_gaps(column, parts)
     return replace(column, fill=fill, indicator=gaps), None
 
@@ -128,16 +127,14 @@ def _kind_of(parts: Parts, asked: bool) -> ColumnPlan | None:
     if "other" in found:
         held = next(part.type_name for part in parts if "other" in part.families)
         return _left(name, f"{HOLDS} {held}")
-    if len({part.shape for part in parts if part.values}) > 1:
-        return None
     if forced == "category":
         return _category(name, parts)
     if found <= {"number", "boolean"}:
         if found == {"number"} and not (asked or forced) and _counts_rows(parts):
             return _left(name, ROW_NUMBERS)
-        return _of_numbers(name, parts, found)
+        return ColumnPlan(name, "boolean" if found == {"boolean"} else "number")
     if len(found) == 1 and not found & {"text", "dictionary"}:
-        return ColumnPlan(name, next(iter(found)), shape=parts[0].shape)
+        return ColumnPlan(name, next(iter(found)))
     return _from_text(name, parts, found)
 
 
@@ -146,16 +143,6 @@ def families_of(parts: Parts) -> set[str]:
     if not _texts(parts):
         found -= {"text", "dictionary"}  # words for missing values, and nothing else
     return found
-
-
-def _of_numbers(name: str, parts: Parts, found: set[str]) -> ColumnPlan:
-    """Numbers as they are, but huge ones that are told apart by their last digits only."""
-    ends = [end for part in parts for end in part.ends] or [0]
-    low, high = min(ends), max(ends)
-    origin = low - low % ROUND
-    if found != {"number"} or max(abs(low), abs(high)) <= EXACT or high - origin > EXACT:
-        return ColumnPlan(name, "boolean" if found == {"boolean"} else "number")
-    return ColumnPlan(f"{name} - {origin}", "number", of=(name,), origin=origin)
 
 
 def _from_text(name: str, parts: Parts, found: set[str]) -> ColumnPlan | None:
@@ -320,8 +307,6 @@ def _retyped(parts: Parts, names: Sequence[str]) -> tuple[ColumnPlan, SchemaChan
     held: dict[str, str] = {}
     for part, name in zip(parts, names, strict=True):
         kinds = [_CALLED[kind] for kind in part.values]
-        if part.shape and part.values:
-            kinds = [f"a list of {math.prod(part.shape):,} numbers"]
         if part.text is not None and part.text.count:
             kinds.append("text")
         if kinds:
@@ -337,28 +322,31 @@ def _retyped(parts: Parts, names: Sequence[str]) -> tuple[ColumnPlan, SchemaChan
 
 
 def _times_apart(column: ColumnPlan, parts: Parts) -> bool:
-    """Whether all rows of some sets come before all rows of the others, and not by chance."""
+    """Whether rows of some sets come before those of the others, nearly all and not by chance."""
     known = [m for m in (moments_of(column, part) for part in parts) if m.count]
     if len(known) < len(parts):
         return False
-    known.sort(key=lambda m: float(m.low))
-    counts = [m.count for m in known]
+    known.sort(key=lambda m: float(m.mean))
     for k in range(1, len(known)):
-        if max(float(m.high) for m in known[:k]) < float(known[k].low):
-            halves = sum(counts[:k]), sum(counts[k:])
+        before, later = known[k - 1], known[k]
+        gap = float(later.mean - before.mean)
+        if max(m.high for m in known[:k]) < min(m.low for m in known[k:]):
             # Of all orders of the rows these are so few; ties make it less likely still.
+            halves = sum(m.count for m in known[:k]), sum(m.count for m in known[k:])
             orders = sum(math.lgamma(n + 1) for n in halves) + math.log(2)
-            if orders - math.lgamma(sum(counts) + 1) < math.log(BY_CHANCE):
+            if orders - math.lgamma(sum(halves) + 1) < math.log(BY_CHANCE):
                 return True
+        elif gap > FAR * float(before.deviation + later.deviation):
+            return True
     return False
 
 
 def _order_of_times(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> str:
-    """What is known of dates that do not overlap in all sets."""
-    order = sorted(zip(parts, names, strict=True), key=lambda x: moments_of(column, x[0]).low)
+    """What is known of dates that hardly overlap in all sets."""
+    order = sorted(zip(parts, names, strict=True), key=lambda x: moments_of(column, x[0]).mean)
     if len(order) != 2 or order[0][1] == order[1][1]:
-        return "its dates do not overlap in all sets"
-    return f"the dates of {order[1][1]} begin after those of {order[0][1]} end"
+        return "its dates hardly overlap in all sets"
+    return f"the dates of {order[1][1]} come after those of {order[0][1]}"
 
 
 def _row_counter(column: ColumnPlan, parts: Parts) -> str:
@@ -409,19 +397,14 @@ def moments_of(column: ColumnPlan, part: ColumnLearner) -> Moments:
     return total
 
 
-def means_of(column: ColumnPlan, parts: Parts) -> tuple[float, ...]:
-    """Mean over the sets of the mean of the values present, place by place."""
+def mean_of(column: ColumnPlan, parts: Parts) -> float:
+    """Mean over the sets of the mean of the values present."""
     own = [m for m in (moments_of(column, part) for part in parts) if m.count]
-    fills = []
-    for place in range(max(1, math.prod(column.shape))):
-        means = [float(m.mean[place] if column.shape else m.mean) for m in own]
-        spreads = [float(m.deviation[place] if column.shape else m.deviation) for m in own]
-        mean = sum(means) / len(means) - (column.origin if column.of else 0)
-        size = max(abs(mean), *spreads)
-        if 0 < size < math.inf:
-            mean = round(mean, FILL_DIGITS - 1 - math.floor(math.log10(size)))
-        fills.append(mean if math.isfinite(mean) else 0.0)
-    return tuple(fills)
+    mean = sum(m.mean for m in own) / len(own)
+    size = max(abs(mean), *(m.deviation for m in own))
+    if 0 < size < math.inf:
+        mean = round(mean, FILL_DIGITS - 1 - math.floor(math.log10(size)))
+    return mean if math.isfinite(mean) else 0.0
 
 
 def _shares_of(column: ColumnPlan, parts: Parts) -> tuple[float, ...]:
@@ -457,20 +440,9 @@ def made_of_dates(
     """Times of day that vary, and times between dates one of which is not compared."""
     dates = [column for column in columns if column.kind in ("date", "time")]
     apart = {column.name for column in dates if column.kind == "time"}
-    means = {one.name: means_of(one, parts[one.name])[0] for one in dates}
+    means = {one.name: mean_of(one, parts[one.name]) for one in dates}
     clocks = [clock for one in dates if (clock := _clock(one, parts[one.name]))]
-    spans = [span for span in times_between(means) if apart & set(span.of)]
-    gaps = {one.name for one in dates if missing == "indicator" and _has_gaps(one, parts[one.name])}
-    return [replace(one, indicator=bool(gaps & set(one.of))) for one in (*clocks, *spans)]
-
-
-def times_between(means: Mapping[str, float]) -> list[ColumnPlan]:
-    """From each date to the next one; `means` are those of the columns, in their order.
-
-    >>> [column.name for column in times_between({"start": 17897.0, "end": 17900.5})]
-    ['time from start to end']
-    """
-    return [
+    spans = [
         ColumnPlan(
             f"time from {first} to {last}",
             "duration",
@@ -478,7 +450,10 @@ def times_between(means: Mapping[str, float]) -> list[ColumnPlan]:
             of=(first, last),
         )
         for first, last in pairwise(means)
+        if apart & {first, last}
     ]
+    gaps = {one.name for one in dates if missing == "indicator" and _has_gaps(one, parts[one.name])}
+    return [replace(one, indicator=bool(gaps & set(one.of))) for one in (*clocks, *spans)]
 
 
 def _clock(column: ColumnPlan, parts: Parts) -> ColumnPlan | None:
