@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -26,10 +25,8 @@ from .document import (
     Chart,
     Fact,
     Figure,
-    Fold,
     Key,
     Point,
-    Section,
     Table,
     table,
 )
@@ -275,23 +272,3 @@ def many_card(subject: Subject) -> Card:
     points = tuple(Point(str(change)) for change in found.schema_changes)
     return Card(headline(found), sets_lead(found), keys_of(subject), points=points,
                 side=(first, second), facts=facts_of(subject))  # fmt: skip
-
-
-def pair_parts(subject: Subject) -> Iterator[Section]:
-    """A card for every pair that was tested: the farthest and the closest open, others folded."""
-    found, folds = subject.found, []
-    if found.differing is None:
-        return
-    for place, (i, j) in enumerate(found.by_size):
-        pair = Subject(found.pair(i, j))
-        looks = subject.looks[i] + subject.looks[j]
-        card = pair_card(pair)._replace(looks=looks, facts=(), keys=())
-        word = {0: "Farthest", len(found.by_size) - 1: "Closest"}.get(place)
-        if word is None:
-            title = f"{pair.names[0]} and {pair.names[1]}"
-            folds.append(Fold(title, card.lead, (card,), pair_id(i, j)))
-        else:
-            title = f"{word}: {card.title}"
-            yield Section(pair_id(i, j), word, title, card.lead, (card,))
-    if folds:
-        yield Section("others", "Other pairs", "The other pairs", "", tuple(folds))

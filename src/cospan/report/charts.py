@@ -364,7 +364,8 @@ def set_map(names: Names, places: Floats, tree: Sequence[tuple[int, int]]) -> Ch
     for side, k in enumerate(np.argsort(xy[:, 0], kind="stable").tolist()):
         (x, y), look = xy[k].tolist(), LOOKS[k % 5]
         made.dot(x, y, 7, f"d{look}", names[k])
-        up = y + 26 if side % 2 else y - 15  # neighbours have their names on different sides
+        above = y <= height / 2 if height > 160 else side % 2 == 0  # neighbours on other sides
+        up = y - 15 if above else y + 26
         made.text(min(max(x, 50), 390), up, short(names[k], 16), f"n x{look}", "middle")
     return made.chart()
 
@@ -380,7 +381,8 @@ def matrix(names: Names, sizes: Floats, link: Callable[[int, int], str]) -> Char
             said, level = f"{names[j]} and {names[i]}: {100 * size:.0f}", round(9 * _scaled(size))
             made.rect(j * cell + 1, i * cell + 1, cell - 2, cell - 2, f"h h{level}", said)
             x, y = (j + 0.5) * cell, (i + 0.5) * cell + 4
-            made.text(x, y, f"{100 * size:.0f}", f"n t{level}", "middle")
+            words = ">99" if 0.995 <= size < 1 else f"{100 * size:.0f}"
+            made.text(x, y, words, f"n t{level}", "middle")
             if link(j, i):
                 made.linked(link(j, i), start)
         made.text(i * cell + 6, (i + 0.5) * cell + 4, short(names[i], 15), f"n x{LOOKS[i % 5]}")

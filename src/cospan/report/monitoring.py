@@ -250,8 +250,8 @@ def _windows_section(found: Monitoring) -> Section:
                 ", ".join(list(names)[:NAMED]),
             )
         )
-    heads = {unit.capitalize(): "name", "Rows ↕": "number", "Deviation ↕": "number", "State": "chip",
-             "Size ↕": "number", "p ↕": "number", "Columns": "words"}  # fmt: skip
+    heads = {unit.capitalize(): "name", "Rows ↕": "number", "Deviation ↕": "number",
+             "State": "chip", "Size ↕": "number", "p ↕": "number", "Columns": "words"}  # fmt: skip
     text = f"deviation, size and columns of each {unit}"
     fold = Fold("Show the table", text, (table(heads, rows),))
     title = f"All {plural(len(rows), unit)}"

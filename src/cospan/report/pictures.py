@@ -14,8 +14,8 @@ from cospan.errors import CospanError
 from cospan.model import prototypes
 
 from .card import examples_of
-from .columns import Subject, columns_section
-from .document import Card, Fold, Picture, Pictures, Section
+from .columns import Subject
+from .document import Card, Picture, Pictures, Section
 from .sections import NO_SET
 
 #: Pictures of a strip at each end and in the middle, those to check, typical ones of a set.
@@ -136,10 +136,6 @@ class Gallery:
         lead = "First the picture the model would draw, then real ones nearest to the average."
         title = f"The most typical {a} and {b}"
         return Section("typical", "Typical", title, lead, tuple(blocks))
-
-    def pixels(self) -> Fold:
-        """The pixels that differ most, behind a summary."""
-        return Fold("Single pixels", "those that differ most", columns_section(self.subject).blocks)
 
 
 def _png(pixels: Floats) -> str:
