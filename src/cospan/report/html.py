@@ -34,7 +34,7 @@ def page(document: Document) -> str:
 
 
 def notebook(document: Document) -> str:
-    """Verdict, findings and columns as static HTML: no script, no style sheet, no link."""
+    """The card and the columns as static HTML: no script, no link, a style for itself alone."""
     return _rendered("notebook.html.j2", document=document)
 
 
