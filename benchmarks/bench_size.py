@@ -19,6 +19,7 @@ import time
 
 import numpy as np
 import pandas as pd
+from cospan.comparison.scorer import Scorer
 from scipy.stats import norm, rankdata
 
 from cospan import JointFrame
@@ -27,7 +28,6 @@ from cospan.comparison.fitting import fit_folds, fit_sets, usual_rows, without_g
 from cospan.comparison.opening import Classes, open_pair
 from cospan.comparison.pairs import size_between
 from cospan.comparison.reading import MappedFolds, OwnRows
-from cospan.comparison.scorer import Scorer
 from cospan.comparison.settings import Settings
 from cospan.summary import dealt_by_number
 

@@ -7,7 +7,15 @@ left-out rows separate two classes at all. Where A and B are two samples of
 inputs, the odds sin²θ/cos²θ say how much more B has than A where a row lies (`importance`).
 """
 
+from cospan.audit.flips import separates
 from cospan.audit.importance import ImportanceWeights, importance_weights
 from cospan.audit.labels import LabelAudit, audit_labels, shares_of
 
-__all__ = ["ImportanceWeights", "LabelAudit", "audit_labels", "importance_weights", "shares_of"]
+__all__ = [
+    "ImportanceWeights",
+    "LabelAudit",
+    "audit_labels",
+    "importance_weights",
+    "separates",
+    "shares_of",
+]
