@@ -78,7 +78,7 @@ def _differs(x: Floats, y: Floats) -> bool:
     """Whether a column clearly differs by itself (Kolmogorov-Smirnov, gaps below all values)."""
     x, y = (np.where(np.isnan(values), -np.inf, values) for values in (x, y))
     limit = UNLIKE * np.sqrt((len(x) + len(y)) / (len(x) * len(y)))
-    return kolmogorov(x, y) > limit
+    return bool(kolmogorov(x, y) > limit)
 
 
 def _by_chance(columns: Sequence[NDArray[Any]], n_a: int) -> Floats:
