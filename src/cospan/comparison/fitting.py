@@ -1,6 +1,7 @@
 """Models of the sets: one of all rows, and one for each fold, which scores the rows it never saw.
 
-Two sets have a joint frame, K sets costs and directions; this is the one place that makes either.
+Two sets have a joint frame, K sets costs; this is the one place that makes either. K sets are
+fitted in an order that their content decides: listing them otherwise changes no bit.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ from cospan.model import (
     Calibration,
     CurvedSets,
     JointFrame,
+    Plain,
     SetCosts,
     SetModel,
     SetRows,
+    Typicality,
     UsualRows,
     log_losses,
     log_odds_of,
@@ -93,17 +96,19 @@ def fit_models(read: ReadSets, settings: Settings, picture: bool) -> Models:
 
 
 def _of_sets(read: ReadSets, settings: Settings, picture: bool) -> Model:
-    summaries, again = [one.summary for one in read.sets], Again(read)
+    order, again = read.order, Again(read)
+    summaries = [read.sets[k].summary for k in order]
     if len(summaries) == 2:
         return JointFrame.of_sets(summaries[0], summaries[1], settings, picture, again)
-    return SetCosts.from_summaries(
+    costs = SetCosts.from_summaries(
         summaries,
-        labels=read.opened.names,
+        labels=[read.sets[k].name for k in order],
         weighting=settings.weighting,
         picture=picture,
         again=again,
         **settings.of_the_sets(),
     )
+    return arranged(costs, np.argsort(order))
 
 
 def _of_fold(
@@ -113,9 +118,10 @@ def _of_fold(
 
     Of many rows, what was chosen on all of them stays; of few, every fold chooses anew.
     """
+    others = [read.sets[k].folds.without(fold) for k in read.order]
+    again, curve = Again(read, fold), model.curve
+    back, known = np.argsort(read.order), model.geometry.calibration
     try:
-        others = [one.folds.without(fold) for one in read.sets]
-        again, curve = Again(read, fold), model.curve
         if isinstance(model, JointFrame) and (
             model.shrinkage == 0 or settings.weighting == "frame"
         ):
@@ -124,22 +130,23 @@ def _of_fold(
             frame = JointFrame.of_sets(others[0], others[1], bare, picture, None)
             return FoldModel(frame, frame.geometry.calibration)
         if min(one.rows for one in read.sets) < FEW_ROWS:
-            return _chosen_anew(others, model, settings, picture, again)
-        calibration = model.geometry.calibration
+            costs = arranged(_chosen_anew(others, model, settings, picture, again), back)
+            return FoldModel(costs, costs.geometry.calibration)
         if curve is None:
             costs = SetCosts.settled(model.geometry, others, settings.weighting)
-            return FoldModel(costs, calibration)
-        return FoldModel(curve.refitted(again(curve.map)), calibration)
+            return FoldModel(arranged(costs, back), known)
+        curved = curve.refitted(again(curve.map))
+        return FoldModel(replace(curved, costs=arranged(curved.costs, back)), known)
     except InputError:  # rows vary in this fold alone
         return FoldModel(None, _no_gain(len(read.sets)))
 
 
 def _chosen_anew(
     others: Sequence[Summary], model: Model, settings: Settings, picture: bool, again: Again
-) -> FoldModel:
+) -> SetCosts:
     curve = model.curve
     options = {**settings.of_the_sets(), "curve": None if curve is None else settings.curve}
-    costs = SetCosts.from_summaries(
+    return SetCosts.from_summaries(
         others,
         weighting=settings.weighting,
         picture=picture,
@@ -147,7 +154,42 @@ def _chosen_anew(
         mapping=None if curve is None else curve.map,
         **options,
     )
-    return FoldModel(costs, costs.geometry.calibration)
+
+
+def arranged(costs: SetCosts, places: NDArray[np.intp]) -> SetCosts:
+    """The costs with their sets in another order."""
+    g, curve = costs.geometry, costs.curve
+    geometry = replace(
+        g,
+        means=arrays.pick(g.means, places),
+        sizes=g.sizes[places],
+        calibration=_offsets_arranged(g.calibration, places),
+    )
+    if curve is not None:
+        plain = Plain(
+            _offsets_arranged(curve.plain.calibration, places),
+            _ranks_arranged(curve.plain.typicality, places),
+        )
+        curve = CurvedSets(curve.map, arranged(curve.costs, places), plain)
+    return replace(
+        costs,
+        geometry=geometry,
+        maps=tuple(costs.maps[k] for k in places),
+        typicality=_ranks_arranged(costs.typicality, places),
+        curve=curve,
+    )
+
+
+def _offsets_arranged(calibration: Calibration, places: NDArray[np.intp]) -> Calibration:
+    offsets = calibration.offsets
+    return calibration._replace(offsets=tuple(offsets[k] for k in places if offsets))
+
+
+def _ranks_arranged(known: Typicality | None, places: NDArray[np.intp]) -> Typicality | None:
+    if known is None:
+        return None
+    costs, above = (tuple(one[k] for k in places) for one in (known.costs, known.above))
+    return replace(known, costs=costs, above=above)
 
 
 def _no_gain(n_sets: int) -> Calibration:
@@ -186,6 +228,8 @@ def as_classifier(costs: SetCosts, names: Sequence[str]) -> AlignmentAngleClassi
     """A fitted estimator whose classes are the names of the sets."""
     from cospan.estimator import AlignmentAngleClassifier, FittedClasses
 
+    order = np.argsort(names)
+    costs = arranged(costs, order)
     g = costs.geometry
     given: dict[str, Any] = {"units": g.units, "pooling": g.pooling, "dof": g.dof}
     if not g.affine:
@@ -193,7 +237,7 @@ def as_classifier(costs: SetCosts, names: Sequence[str]) -> AlignmentAngleClassi
         given = {"center": center, "balance": g.balance}
     return AlignmentAngleClassifier.from_fitted(
         FittedClasses(costs, costs.weighting, math.pi / 4),
-        np.array(names),
+        np.array(names)[order],
         costs.n_features,
         costs.feature_names,
         span=g.span,

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan.base import arrays
 from cospan.base.keys import Keys, mixed, row_keys, text_keys
 from cospan.comparison.opening import Opened
 from cospan.comparison.settings import Progress
@@ -116,6 +117,15 @@ class ReadSets:
     def complete(self) -> bool:
         return all(one.complete for one in self.sets)
 
+    @property
+    def order(self) -> list[int]:
+        """Numbers of more than two sets in an order that depends on their rows alone."""
+        both = [one.summary for one in self.sets]
+        if len(both) == 2:
+            return [0, 1]
+        keys = [(one.n, one.trace, *arrays.to_numpy(one.mean)) for one in both]
+        return sorted(range(len(both)), key=keys.__getitem__)
+
     def rows(self, every: bool) -> Iterator[OwnRows]:
         """The rows once more: `every` one, by a second pass where only a sample was kept."""
         alone = len(self.opened.sources) == len(self.sets)
@@ -213,7 +223,10 @@ def joined_keys(keys: Sequence[Keys | None]) -> Keys | None:
 
 @dataclass(frozen=True)
 class Again:
-    """Reads all rows once more, through a map: summaries of the sets, or of all folds but one."""
+    """Reads all rows once more, through a map: summaries of the sets, or of all folds but one.
+
+    In the order in which the sets are fitted.
+    """
 
     sets: ReadSets
     fold: int | None = None
@@ -223,7 +236,7 @@ class Again:
         return self.sets.complete
 
     def __call__(self, mapping: RowMap) -> list[Summary]:
-        folds = self.sets.mapped(mapping)
+        folds = [self.sets.mapped(mapping)[k] for k in self.sets.order]
         return [one.whole if self.fold is None else one.without(self.fold) for one in folds]
 
 
