@@ -21,7 +21,7 @@ from cospan.comparison.score_files import (
     table_file,
     with_text_ids,
 )
-from cospan.comparison.scorer import Scorer
+from cospan.comparison.scoring import Scorer
 from cospan.data import EncodingPlan, Source, Table, encode, encode_by, notes_of, open_source
 from cospan.errors import InputError, ModelFileError
 from cospan.model import JointFrame, SetCosts
@@ -104,7 +104,7 @@ def audit(
 ) -> None:
     """Check the labels of a table against the geometry of its classes."""
     from cospan.audit import audit_labels
-    from cospan.comparison.auditing import looking_elsewhere
+    from cospan.comparison.rows import looking_elsewhere
 
     if output is not None:
         check_places([check_table_path(output)], [data, *files_among(label)])
@@ -130,7 +130,9 @@ def audit(
         counts = {"rows": len(table.ids), "flagged": len(conflicts)}
         terminal.json({**counts, "worst": worst, "inseparable": found.inseparable})
     else:
-        elsewhere = int(np.sum(looking_elsewhere(found).flagged))
+        elsewhere = int(
+            looking_elsewhere(found.weights, np.searchsorted(found.classes, found.labels)).sum()
+        )
         terminal.lines(_audit_lines(columns, len(table.ids), len(conflicts), listed, elsewhere))
     named = [" and ".join(printable(one, 28) for one in pair) for pair in found.inseparable]
     if named:
