@@ -128,7 +128,7 @@ def _check_outputs(outputs: Outputs, reference: str, data: Sequence[str]) -> Non
 
 def _write(found: Monitoring, path: Path) -> None:
     if path.suffix == ".html":
-        found.save_html(path)
+        found.save(path)
     elif path.suffix == ".json":
         from cospan.base.files import write_text
 
