@@ -15,7 +15,6 @@ left out, with the reason.
 
 from .encoder import Encoder
 from .encoding import check_same_features, encode, encode_by
-from .learn import texts_of
 from .matching import SchemaChange
 from .opening import open_source
 from .paths import folders_below, set_names, split_part
@@ -55,5 +54,4 @@ __all__ = [
     "read_ahead",
     "set_names",
     "split_part",
-    "texts_of",
 ]

@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan.base.keys import mixed
 from cospan.base.tolerance import WITHIN_MINUTE
 
 from .arrow import pa, pc
@@ -34,6 +35,7 @@ HOPELESS = 1000
 #: Classes of one table that are learned apart; with more, all rows are learned as one set.
 MOST_CLASSES = 100
 MINUTES = 24 * 60
+ONE = np.ones(1, dtype=np.uint64)
 _IDENTIFIER_WORDS = frozenset(
     (
         "id", "ids", "idx", "index", "key", "pk", "uuid", "guid", "serial", "unnamed",
@@ -274,11 +276,6 @@ def learn(table: Table, name: str, forced: Mapping[str, str]) -> list[SetLearner
     ]
 
 
-def texts_of(table: Table, column: str) -> Texts:
-    """The texts of one column."""
-    return Texts(_sample(table, [column])[0].rows.column(0))
-
-
 def _sample(table: Table, columns: Sequence[str]) -> tuple[Chunk, int]:
     """Rows that are evenly drawn by their running number, one of so many."""
     most = table.options.chunk_rows or LEARN_ROWS
@@ -286,7 +283,7 @@ def _sample(table: Table, columns: Sequence[str]) -> tuple[Chunk, int]:
     kept: list[tuple[NDArray[np.uint64], Chunk]] = []
     step, seen, rows, held = 1, 0, 0, 0
     for block in table.blocks(columns, size):
-        drawn = mixed(np.arange(seen, seen + len(block.ids), dtype=np.uint64))
+        drawn = mixed(ONE, np.arange(seen, seen + len(block.ids), dtype=np.uint64))
         seen += len(drawn)
         kept.append(_thinned(drawn, block, step))
         rows, held = rows + len(kept[-1][0]), held + kept[-1][1].rows.nbytes
@@ -313,17 +310,9 @@ def text_hashes(texts: pa.Array) -> NDArray[np.uint64]:
         lengths = np.diff(ends)
         places = np.arange(len(content)) - np.repeat(ends[:-1], lengths)
         sums = np.zeros(len(content) + 1, dtype=np.uint64)
-        np.cumsum(mixed((places * 256 + content).view(np.uint64)), out=sums[1:])
-        found.append(mixed(sums[ends[1:]] - sums[ends[:-1]]))
+        np.cumsum(mixed(ONE, (places * 256 + content).view(np.uint64)), out=sums[1:])
+        found.append(mixed(ONE, sums[ends[1:]] - sums[ends[:-1]]))
     return np.concatenate(found)
-
-
-def mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finish of splitmix64."""
-    hashes = values + np.uint64(0x9E3779B97F4A7C15)
-    hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(hashes ^ (hashes >> np.uint64(31)))
 
 
 # ---- names of identifiers ----------------------------------------------------------------------
