@@ -83,7 +83,7 @@ def _among_others(
         found[key][known] = own
     found["suggested"] = labels.astype(object)
     found["suggested"][known] = audit.suggested
-    return replace(audit, theta=np.arctan2(*np.sqrt(weights.T[::-1])), **found)
+    return replace(audit, **found)
 
 
 def looking_elsewhere(audit: LabelAudit) -> LabelAudit:
