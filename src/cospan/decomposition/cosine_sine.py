@@ -283,9 +283,9 @@ def _inverse_iteration(R: np.ndarray) -> float:
     vectors = np.random.default_rng(0).standard_normal((R.shape[0], INVERSE_VECTORS))
     vectors = np.asfortranarray(vectors.astype(R.dtype))
     for step in range(INVERSE_STEPS):
-        vectors /= np.sqrt(arrays.squared_sizes(vectors).sum(axis=0))
+        vectors /= np.linalg.norm(vectors, axis=0)
         vectors = trsm(1.0, R, vectors, trans_a=0 if step % 2 else adjoint)
-    return float(1 / np.sqrt(arrays.squared_sizes(vectors).sum(axis=0)).max())
+    return float(1 / np.linalg.norm(vectors, axis=0).max())
 
 
 def full_rank(x: Array, tol: float) -> tuple[Array, Array]:
