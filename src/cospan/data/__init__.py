@@ -17,10 +17,11 @@ from .encoder import Encoder
 from .encoding import check_same_features, encode, encode_by
 from .matching import SchemaChange
 from .opening import open_source
+from .options import Options, listing
 from .paths import folders_below, set_names, split_part
 from .plan import ColumnPlan, ColumnProfile, EncodingPlan, SetProfile
 from .readings import AMBIGUOUS, READINGS, ZONE, boolean_pair, chosen, coded, parsed
-from .source import Chunk, Options, Source, listing, notes_of, read_ahead
+from .source import Chunk, Source, notes_of, read_ahead
 from .tables import Table
 from .values import family, numbers
 

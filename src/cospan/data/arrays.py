@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from cospan.base.notes import Note
 from cospan.errors import InputError, SourceError
 
+from .options import Options, beside_rows, float_type, listing
 from .paths import check_readable, reading, sniff
-from .source import Chunk, Options, Source, beside_rows, float_type, listing
+from .source import Chunk, Source
 
 #: NumPy has no arrays of more.
 MAX_DIMENSIONS = 64

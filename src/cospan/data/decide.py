@@ -324,7 +324,9 @@ def _times_apart(column: ColumnPlan, parts: Parts) -> bool:
             orders = sum(math.lgamma(n + 1) for n in halves) + math.log(2)
             if orders - math.lgamma(sum(halves) + 1) < math.log(BY_CHANCE):
                 return True
-        elif gap > FAR * float(before.deviation + later.deviation):
+        elif min(before.count, later.count) >= FEWEST_ROWS and gap > FAR * (
+            before.deviation + later.deviation
+        ):
             return True
     return False
 

@@ -21,7 +21,8 @@ from cospan.base.text import first_line, plural
 from cospan.errors import InputError
 
 from .images import ImageRows
-from .source import Chunk, Options, Source, require
+from .options import Options, require
+from .source import Chunk, Source
 from .tables import Table
 from .values import family
 

@@ -13,8 +13,9 @@ from cospan.errors import InputError
 
 from .decide import decide_column, made_of_dates, moments_of, unread
 from .encoder import Encoder
-from .learn import MOST_LEVELS, ColumnLearner, SetLearner, Texts, learn
+from .learn import MOST_LEVELS, ColumnLearner, SetLearner, Texts, learn_table
 from .matching import SchemaChange, absurd_values, only_in_some
+from .options import listing, require
 from .plan import (
     ABSURD,
     DROPPED,
@@ -26,7 +27,7 @@ from .plan import (
     SetProfile,
 )
 from .readings import PLAIN, READINGS, single_readings
-from .source import Chunk, Source, listing, require
+from .source import Chunk, Source
 from .tables import Table
 from .values import common_float
 
@@ -142,7 +143,7 @@ def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Sou
     columns = [table.columns for table in tables]
     common = _common_columns(columns, names)
     alone = {column for own in columns for column in own} - set(common)
-    learned = [learn(table, name, forced) for table, name in zip(tables, names, strict=True)]
+    learned = [learn_table(table, name, forced) for table, name in zip(tables, names, strict=True)]
     sets = [one for ones in learned for one in ones]
     changes = only_in_some(columns, names, learned)
     policy = next((t.options.missing for t in tables if t.options.missing), "indicator")

@@ -15,7 +15,8 @@ from cospan.base.packages import needed
 from cospan.base.text import first_line
 from cospan.errors import CospanError, InputError, SourceError
 
-from .source import Chunk, Options, Source, beside_rows, listing
+from .options import Options, beside_rows, listing
+from .source import Chunk, Source
 
 if TYPE_CHECKING:
     from PIL import Image

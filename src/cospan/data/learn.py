@@ -251,7 +251,7 @@ class SetLearner:
     columns: dict[str, ColumnLearner]
 
 
-def learn(table: Table, name: str, forced: Mapping[str, str]) -> list[SetLearner]:
+def learn_table(table: Table, name: str, forced: Mapping[str, str]) -> list[SetLearner]:
     """One pass: what the columns hold, for each class where the rows are of several."""
     sample, step = _sample(table, table.columns)
     parts = {name: sample.rows}

@@ -19,8 +19,9 @@ from cospan.errors import InputError, SourceError
 
 from .arrays import ArrayRows, DaskRows, idx_rows, is_array, is_idx, npy_rows, npz_rows
 from .images import IMAGE_SUFFIXES, ImageRows
+from .options import Options, listing
 from .paths import check_readable, files_below, reading, sniff, split_part
-from .source import Options, Source, listing
+from .source import Source
 from .tables import ArrowFiles, ListRows, ParquetFiles, Table, object_table
 from .values import family
 

@@ -18,8 +18,8 @@ import numpy as np
 from cospan.base.notes import Note
 from cospan.errors import InputError
 
+from .options import MISSING
 from .readings import PARTS
-from .source import MISSING
 
 #: What makes features: the kinds of columns, one and several.
 PLURALS = {

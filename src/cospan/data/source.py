@@ -7,11 +7,8 @@ dealt with, block by block, so that memory stays bounded whatever the size of th
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -22,6 +19,7 @@ from cospan.base.text import plural
 from cospan.errors import InputError, SourceError
 
 from .matching import SchemaChange, absurd_values
+from .options import Options, listing
 from .values import absurd, all_usual, one_batch
 
 if TYPE_CHECKING:
@@ -33,10 +31,6 @@ Item = TypeVar("Item")
 CHUNK_BYTES = 32 * 2**20
 #: Narrow tables get no more rows than this in a chunk: identifiers and labels cost memory too.
 MAX_CHUNK_ROWS = 2**18
-#: An image_size above this would make rows of more than a million features.
-MAX_PIXELS_SIZED = 2**20
-MISSING = ("indicator", "mean", "drop", "error")
-IMAGE_MODES = ("L", "RGB")
 
 
 class Chunk(NamedTuple):
@@ -94,74 +88,6 @@ def joined(chunks: list[Chunk]) -> Chunk:
     whole: Any = (None if column[0] is None else np.concatenate(column) for column in beside)
     arrays = isinstance(rows[0], np.ndarray)
     return Chunk(np.concatenate(rows) if arrays else one_batch(rows), *whole)
-
-
-@dataclass(frozen=True)
-class Options:
-    """The keyword arguments of :func:`open_source`, checked."""
-
-    label: Any = None
-    label_value: Any = None
-    groups: Any = None
-    columns: tuple[str | int, ...] | None = None
-    id_column: str | None = None
-    chunk_rows: int | None = None
-    missing: str | None = None
-    categorical: tuple[str, ...] = ()
-    numeric: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
-    keep: tuple[str, ...] = ()
-    image_size: tuple[int, int] | None = None
-    image_mode: str = "L"
-    text: str | None = None
-    embed: Any = None
-
-    @classmethod
-    def of(cls, **given: Any) -> Options:
-        """Options as a user gives them: one name for several, one size for height and width."""
-        unknown = [name for name in given if name not in cls.__dataclass_fields__]
-        if unknown:
-            known = ", ".join(cls.__dataclass_fields__)
-            raise TypeError(f"There is no option {unknown[0]!r}; the options are {known}.")
-        for name in ("categorical", "numeric", "drop", "keep"):
-            given[name] = tuple(map(str, _several(given.get(name) or ())))
-        if given.get("columns") is not None:
-            given["columns"] = _several(given["columns"])
-        if isinstance(size := given.get("image_size"), int):
-            given["image_size"] = (size, size)
-        return cls(**given)
-
-    def __post_init__(self) -> None:
-        for option, allowed in (("missing", (None, *MISSING)), ("image_mode", IMAGE_MODES)):
-            if getattr(self, option) not in allowed:
-                known = listing([one for one in allowed if one is not None])
-                raise InputError(f"{option} must be one of {known}, not {getattr(self, option)!r}.")
-        if self.chunk_rows is not None and self.chunk_rows < 1:
-            raise InputError(f"chunk_rows must be 1 or more, not {self.chunk_rows}.")
-        size = self.image_size
-        if size is not None and not (min(size) > 0 and math.prod(size) <= MAX_PIXELS_SIZED):
-            raise InputError(
-                f"image_size is {'x'.join(map(str, size))}, and must be positive and at most "
-                f"{MAX_PIXELS_SIZED:,} pixels; every pixel is a feature, so take for example 64."
-            )
-        twice = [column for column, n in Counter(self.columns or ()).items() if n > 1]
-        if twice or self.columns == ():
-            wrong = f"names {twice[0]!r} twice" if twice else "is empty"
-            raise InputError(f"columns {wrong}; name each feature to take once.")
-        if self.label_value is not None and self.label is None:
-            raise InputError(
-                f"label_value={self.label_value!r} needs label= to say where the classes stand."
-            )
-
-    def rows_per_chunk(self, n_features: int, dtype: np.dtype[Any]) -> int:
-        if self.chunk_rows is not None:
-            return self.chunk_rows
-        fitting = CHUNK_BYTES // max(1, n_features * dtype.itemsize)
-        return int(min(max(fitting, 1), MAX_CHUNK_ROWS))
-
-
-def _several(given: Any) -> tuple[Any, ...]:
-    return (given,) if isinstance(given, str | int) else tuple(given)
 
 
 class Source:
@@ -248,7 +174,8 @@ class Source:
 
     def chunks(self) -> Iterator[Chunk]:
         """Iterate over the rows, from the first one."""
-        size = self._options.rows_per_chunk(self.n_features, self.dtype)
+        fitting = CHUNK_BYTES // max(1, self.n_features * self.dtype.itemsize)
+        size = self._options.chunk_rows or min(max(fitting, 1), MAX_CHUNK_ROWS)
         cleaning = _Cleaning(self, self._options, size)
         seen = 0
         for chunk in even(cleaning.chunks(), size):
@@ -421,20 +348,6 @@ def classes_in(blocks: Iterable[Chunk]) -> list[Any]:
     return sorted(values, key=str)
 
 
-def beside_rows(given: Any, n_rows: int | None, name: str, option: str) -> NDArray[Any] | None:
-    """Labels or groups that are an array with one entry for each row; None for a column's name."""
-    if given is None or isinstance(given, str | int | np.integer):
-        return None
-    found = np.asarray(given)
-    if found.ndim != 1 or (n_rows is not None and len(found) != n_rows):
-        rows = "its rows" if n_rows is None else f"{n_rows:,} rows"
-        raise InputError(
-            f"{name}: {option}= has the shape {found.shape} for {rows}; give one entry for each "
-            "row, or the name of a column."
-        )
-    return found
-
-
 # ---- blocks ------------------------------------------------------------------------------------
 
 
@@ -477,41 +390,3 @@ def notes_of(sources: Sequence[Source]) -> list[Note]:
     found += [note for source in sources for note in source.notes if note.loud]
     found += [note for source in sources for note in source.met]
     return list(dict.fromkeys(found))
-
-
-# ---- words -------------------------------------------------------------------------------------
-
-
-def float_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
-    """The float type that rows of `dtype` are given as: float32 stays, integers get float64."""
-    if dtype.kind == "f":
-        return np.dtype(np.float32 if dtype.itemsize <= 4 else np.float64)
-    if dtype.kind in "biu":
-        return np.dtype(np.float64)
-    kind = {"c": "complex numbers", "O": "Python objects", "V": "records"}.get(dtype.kind)
-    raise InputError(f"{name}: holds {kind or dtype}, and rows of real numbers are needed.")
-
-
-def listing(items: Sequence[object], limit: int = 8) -> str:
-    """Name several things in a message.
-
-    >>> listing(["a", "b", "c"], limit=2)
-    "'a', 'b' and 1 more"
-    """
-    shown = ", ".join(repr(str(item)) for item in items[:limit])
-    rest = len(items) - limit
-    return f"{shown} and {rest:,} more" if rest > 0 else shown
-
-
-def require(there: Sequence[str], columns: Iterable[str], name: str, given: str) -> None:
-    """A table called `name` has these columns, which the option `given` asked for."""
-    absent = next((column for column in columns if column not in there), None)
-    if absent is None:
-        return
-    lower = {column.lower(): column for column in reversed(there)}
-    close = get_close_matches(absent.lower(), lower, 1)
-    hint = f"Did you mean {lower[close[0]]!r}? Its" if close else "Its"
-    raise InputError(
-        f"{name}: has no column {absent!r} (asked for by {given}=). {hint} columns are "
-        f"{listing(there, 20)}."
-    )

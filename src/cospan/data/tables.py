@@ -23,8 +23,9 @@ from cospan.base.text import first_line
 from cospan.errors import InputError, SourceError
 
 from .arrow import pa, pq
+from .options import Options, beside_rows, listing, require
 from .paths import reading
-from .source import Chunk, Options, Source, beside_rows, classes_in, even, listing, require, taken
+from .source import Chunk, Source, classes_in, even, taken
 from .values import common_float, decoded, family, storage, values_of
 
 #: Rows read at a time to learn labels and what columns hold.

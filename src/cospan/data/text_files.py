@@ -19,9 +19,9 @@ from cospan.base.text import is_number
 from cospan.errors import SourceError
 
 from .arrow import arrow_csv, pa
+from .options import Options, listing
 from .paths import reading, sniff
 from .readings import MISSING_TEXTS
-from .source import Options, listing
 from .tables import Table
 
 BLOCK_BYTES = 4 * 2**20
