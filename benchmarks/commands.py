@@ -127,6 +127,6 @@ def first_finding(result, columns):
     """The first finding in the JSON of a comparison, or its first sentence about a column."""
     if result.get("findings"):
         return json.dumps(result["findings"][0])
-    sentences = result["changes"]["verdict"]["sentences"]
+    sentences = result["sentences"]
     named = re.compile(r"\b(" + "|".join(map(re.escape, columns)) + r")\b")
     return next(filter(named.search, sentences), "")
