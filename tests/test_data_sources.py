@@ -539,8 +539,8 @@ def test_a_large_row_group_is_not_read_whole(tmp_path):
     pages = {"data_page_size": 2**16}  # older writers made one page of a column
     pq.write_table(pa.table(columns), tmp_path / "x.parquet", use_dictionary=False, **pages)
     code = (
-        "import pyarrow as pa; from cospan.data import encode, open_source, tables\n"
-        "tables.BUFFER_BYTES = 2**20\n"  # in proportion to the small file
+        "import pyarrow as pa; from cospan.data import encode, learn, open_source, tables\n"
+        "tables.BUFFER_BYTES = learn.SAMPLE_BYTES = 2**20\n"  # in proportion to the small file
         f"source = encode([open_source({str(tmp_path / 'x.parquet')!r}, chunk_rows=1000)])[0]\n"
         "print(sum(len(chunk.rows) for chunk in source.chunks()))\n"
         "print(pa.default_memory_pool().max_memory())"
