@@ -267,7 +267,7 @@ def test_bare_summaries_take_the_likelihood_ratio_of_two_student_distributions(p
     """Without rows to leave out: β = (ν + d)/2, ℓ₀ = (log|Σ̃_B| - log|Σ̃_A|)/(ν + d)."""
     A, B, Z = pair()
     options = {**PLAIN, "dof": 4.0, "pooling": pooling}
-    bare = [Summary.of(X).without_sample() for X in (A, B)]
+    bare = [Summary.of(X, sample_size=0) for X in (A, B)]
     frame = JointFrame.from_summaries(*bare, **options)
     S = covariances((A, B), options)
     log_det = [np.linalg.slogdet(one)[1] for one in S]
@@ -286,7 +286,7 @@ def test_bare_summaries_take_the_likelihood_ratio_of_two_student_distributions(p
 def test_bare_summaries_of_three_sets_weigh_by_their_student_densities(pooling):
     A, B, Z = pair()
     sets, options = (A, B, 2 * A + 1), {**PLAIN, "dof": 4.0, "pooling": pooling}
-    bare = [Summary.of(X).without_sample() for X in sets]
+    bare = [Summary.of(X, sample_size=0) for X in sets]
     density = [
         scipy.stats.multivariate_t(X.mean(axis=0), one, df=4).logpdf(Z)
         for X, one in zip(sets, covariances(sets, options), strict=True)

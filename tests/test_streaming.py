@@ -91,7 +91,7 @@ def test_triangles_merge_like_their_rows():
 
 
 def test_the_tree_is_balanced():
-    tree = MomentTree(None)
+    tree = MomentTree()
     X = rows(800)
     for part in np.array_split(X, 11):
         tree.add([part], None)

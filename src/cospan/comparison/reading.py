@@ -305,7 +305,7 @@ def _read_source(
     """Summarise the folds of a source in one pass and keep a sample of its rows."""
     size = sample_size(source.n_features)
     # numbered rows: the sample is the same wherever the rows are read
-    options = SummaryOptions(exact, None, size, seed, name, first_row=0)
+    options = SummaryOptions(exact, size, seed, name, first_row=0)
     if source.lazy is not None:  # a Dask collection: its workers summarise, and that comes here
         folds = folded_summary_of(source.lazy, options, n_folds)
         if folds.whole.count < 2:

@@ -331,8 +331,8 @@ class WorkingSets:
         for k, part in enumerate(p.summaries):
             if part.is_factored:
                 # First in units: squares of small numbers would vanish.
-                factor = part.factor_about(p.about(k), p.weights[k])
-                found.append(arrays.gram(self.per_unit[None, :] * factor))
+                factor = xp.concat(part.factor_parts(p.about(k)), axis=0)
+                found.append(p.weights[k] * arrays.gram(self.per_unit[None, :] * factor))
             else:
                 # Of numbers so small that only other sets' factors know them it holds zeros.
                 per_unit = xp.clip(self.per_unit, 0.0, 1 / SQUARES_KEEP_DIGITS)

@@ -248,10 +248,9 @@ def _check_enough(prepared: PreparedSets, alpha: float) -> None:
     """Do the summaries have the digits for α, and do the rows vary at all?"""
     summaries = prepared.summaries
     if alpha < FAST_SHRINKAGE and not all(part.exact for part in summaries):
-        lacks = "directions" if any(part.rank is not None for part in summaries) else "digits"
         raise InputError(
-            f"A fast summary has too few {lacks} for shrinkage {alpha:g}; use at least "
-            f"{FAST_SHRINKAGE:g}, or make the summaries with exact=True and without a rank."
+            f"A fast summary has too few digits for shrinkage {alpha:g}; use at least "
+            f"{FAST_SHRINKAGE:g}, or make the summaries with exact=True."
         )
     spread = prepared.unit("common") if prepared.affine else prepared.variances
     if alpha > 0 and not spread.any():
