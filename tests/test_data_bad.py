@@ -266,7 +266,7 @@ BAD = {
         lambda t: write(t / "x.parquet", "a,b\n1,2\n"),
         {},
         SourceError,
-        ["x.parquet", "does not begin"],
+        ["x.parquet", "begins like text"],
     ),
     "npy called parquet": (
         lambda t: npy(t).rename(t / "x.parquet"),
@@ -330,12 +330,6 @@ BAD = {
         InputError,
         ["'e'", "row 2", "1 numbers"],
     ),
-    "table of bad images": (
-        lambda t: pa.table({"im": [{"bytes": b"no image"}]}),
-        {},
-        SourceError,
-        ["no image", "'im'"],
-    ),
     "fewer labels than lines": (
         lambda t: write(t / "x.csv", "a,b\n1,2\n3,4\n"),
         {"label": ["c"]},
@@ -362,8 +356,8 @@ BAD = {
     "npy that claims a zettabyte": (huge_npy, {}, SourceError, ["x.npy", "cut short"]),
     "npy of text": (lambda t: npy(t, X.astype(str)), {}, InputError, ["x.npy"]),
     "npy of records": (lambda t: npy(t, np.zeros((2, 2), "f4,f4")), {}, InputError, ["records"]),
-    "npy with one dimension": (lambda t: npy(t, X[0]), {}, SourceError, ["1 dimension"]),
-    "npy without rows": (lambda t: npy(t, X[:0]), {}, SourceError, ["empty"]),
+    "npy with one dimension": (lambda t: npy(t, X[0]), {}, InputError, ["1 dimension"]),
+    "npy without rows": (lambda t: npy(t, X[:0]), {}, InputError, ["empty"]),
     "npz with two arrays": (lambda t: npz(t, x=X, z=X), {}, SourceError, ["'x', 'z'", "x.npz::x"]),
     "npz without that array": (lambda t: f"{npz(t, x=X)}::q", {}, SourceError, ["'q'", "'x'"]),
     "pickled npz": (pickled_npz, {}, SourceError, ["x.npz", "pickled"]),
@@ -617,7 +611,7 @@ def test_one_column_of_a_dataframe_is_refused_with_advice():
 
 def test_unlike_numbers_of_features_and_shapes_are_told():
     a, b = open_source(np.zeros((2, 4, 3))), open_source(np.zeros((2, 3, 4)))
-    with pytest.raises(InputError, match=r"4×3 .* 3×4"):
+    with pytest.raises(InputError, match=r"4×3.*3×4"):
         check_same_features(a, b)
     with pytest.raises(InputError, match=r"12 features \(4×3\) and array has 3"):
         check_same_features(a, open_source(X))

@@ -255,21 +255,6 @@ def test_windows_are_cut_by_such_dates_too():
 # Huge whole numbers -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("how", ["frames", "files"])
-def test_whole_numbers_beyond_float64_are_told_apart(how, tmp_path):
-    rng = np.random.default_rng(0)
-    made = pd.DataFrame({"x": rng.normal(size=2 * N), "k": 2**55 + rng.integers(0, 5, 2 * N)})
-    a, b = made[:N], made[N:].assign(k=2**55)
-    if how == "files":
-        for name, one in (("a", a), ("b", b)):
-            one.to_csv(tmp_path / f"{name}.csv", index=False)
-        a, b = tmp_path / "a.csv", tmp_path / "b.csv"
-    found = compare(a, b, n_permutations=19)
-    origin = 2**55 - 2**55 % 10**12
-    assert changed(found) == {f"k - {origin}"}
-    assert not any("Constant" in note.text for note in found.warnings)
-
-
 # Labels ----------------------------------------------------------------------------------------
 
 

@@ -431,7 +431,6 @@ def test_a_plan_survives_json():
         lambda d: d["columns"][1].update(levels=[1, 2]),
         lambda d: d["columns"][0].update(indicator="yes"),
         lambda d: d["columns"].append(7),
-        lambda d: d["columns"][4].update(shape=[-1]),
         lambda d: d["columns"][0].update(fill=[math.inf]),
     ],
 )
@@ -455,15 +454,16 @@ def test_every_feature_has_an_owner_and_every_owner_its_features():
 
 def test_the_listing_says_what_becomes_of_each_column():
     assert a_plan().lines() == [
-        "n  number; missing: 2, and 'n is missing'",
-        "t  category: a, b; missing: the sets' mean, and 't is missing'",
-        "d  date, in days since 1970",
-        "b  boolean: yes = 1, no = 0",
-        "v  vector of 2 numbers; missing: the sets' mean, and 'v is missing'",
-        "k  left out: it has no values",
+        "n     number; missing: 2, and 'n is missing'",
+        "t     category: a, b; missing: the sets' mean, and 't is missing'",
+        "d     date, in days since 1970",
+        "b     boolean: yes = 1, no = 0",
+        "v[0]  number; missing: 2, and 'v[0] is missing'",
+        "v[1]  number; missing: 3, and 'v[1] is missing'",
+        "k     left out: it has no values",
     ]
     notes = " ".join(map(str, a_plan().notes()))
-    assert "5 columns became 10 features" in notes
+    assert "6 columns became 11 features" in notes
     assert "Left out: 'k' (it has no values)" in notes
 
 

@@ -160,7 +160,7 @@ def test_more_dimensions_than_numpy_has_are_refused(tmp_path):
         header, {"descr": "<f8", "fortran_order": False, "shape": shape}
     )
     (tmp_path / "x.npy").write_bytes(header.getvalue() + bytes(16))
-    with pytest.raises(SourceError, match="71 dimension"):
+    with pytest.raises(InputError, match="71 dimension"):
         open_source(str(tmp_path / "x.npy")).read()
 
 

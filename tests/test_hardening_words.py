@@ -133,7 +133,7 @@ def test_pages_and_json_of_a_monitoring_hold_none(tmp_path):
 
 def test_labels_of_two_dimensions_are_told_by_their_shape():
     frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
-    with pytest.raises(InputError, match=r"labels have the shape \(60, 1\); give one label"):
+    with pytest.raises(InputError, match=r"labels have the shape \(60, 1\); give one for each"):
         rows(frame, label=[[1]] * 60)
 
 
@@ -173,10 +173,10 @@ def test_numbers_beyond_64_bits_are_read_or_told_by_their_column():
     np.testing.assert_allclose(rows(frame)[:, 1], np.array(big, dtype=float))
     later = pd.DataFrame({"n": pd.Series([1] * 1200 + big, dtype=object)})
     np.testing.assert_allclose(rows(later)[1200:, 0], np.array(big, dtype=float))
-    with pytest.raises(InputError, match=r"'n' of the dict .*; turn them into floats"):
+    with pytest.raises(InputError, match=r"The dict is not a table"):
         rows({"a": [1.0] * 30, "n": big})
     huge = pd.DataFrame({"n": pd.Series([10**5000] * 30, dtype=object)})
-    with pytest.raises(InputError, match=r"left to compare\. n is infinite, beyond 1e100 or"):
+    with pytest.raises(InputError, match=r"n is infinite, beyond 1e100 or"):
         rows(huge)
     one = pd.DataFrame({"n": pd.Series([*range(29), -(10**5000)], dtype=object)})
     found = encoded(one)

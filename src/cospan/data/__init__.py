@@ -13,10 +13,7 @@ values are filled by the sets' mean beside a column that says where; identifiers
 left out, with the reason.
 """
 
-from cospan.base.notes import Note
-
 from .base import Chunk, Options, listing
-from .decide import times_between
 from .encoder import Encoder
 from .encoding import check_same_features, encode, encode_by
 from .learn import TextLearner
@@ -39,7 +36,6 @@ __all__ = [
     "ColumnProfile",
     "Encoder",
     "EncodingPlan",
-    "Note",
     "Options",
     "SchemaChange",
     "SetProfile",
@@ -62,5 +58,4 @@ __all__ = [
     "read_ahead",
     "set_names",
     "split_part",
-    "times_between",
 ]

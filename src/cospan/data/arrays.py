@@ -39,6 +39,7 @@ IDX_TYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 
 Pieces = Callable[[int], Iterator[NDArray[Any]]]
 Lookup = Callable[[str], Any]  # the labels of this name beside an array, or None
+Opened = Callable[[], AbstractContextManager[IO[bytes]]]
 
 
 class ArrayReader(Reader):
@@ -55,73 +56,68 @@ class ArrayReader(Reader):
         lookup: Lookup = lambda label: None,
         notes: tuple[Note, ...] = (),
     ) -> None:
-        labels = _label_array(options, name, lookup)
-        self.name = name
-        self.notes = notes
+        self.name, self.notes = name, notes
+        self._labels = _label_array(options.label, name, lookup)
         self.dtype = float_type(dtype, name)
-        _check_shape(name, shape)
+        if not 2 <= len(shape) <= MAX_DIMENSIONS:
+            raise InputError(
+                f"{name}: has {len(shape)} dimension(s), and rows of features need 2 to "
+                f"{MAX_DIMENSIONS}; reshape(1, -1) makes one sample of a vector, reshape(-1, 1) "
+                "one feature."
+            )
+        if 0 in shape:
+            raise InputError(f"{name}: is empty (shape {shape}).")
         self.n_rows = shape[0]
         self._width = math.prod(shape[1:])  # a forged shape must not wrap around
         self._pieces = pieces
-        self._labels = labels
         self._label_column: int | None = None
-        if options.label is not None and labels is None:
+        if options.label is not None and self._labels is None:
             self._label_column = _column_number(options.label, self._width, name)
-        elif labels is not None and len(labels) != self.n_rows:
-            raise InputError(f"{name}: there are {len(labels):,} labels for {self.n_rows:,} rows.")
-        self._groups = group_array(options.groups, self.n_rows, name)
-        if isinstance(options.groups, str):
+        elif self._labels is not None and self._labels.shape != (self.n_rows,):
             raise InputError(
-                f"{name}: an array has no column {options.groups!r}; give groups= as an array with "
-                "one entry for each row."
+                f"{name}: there are {len(self._labels):,} labels for {self.n_rows:,} rows, in "
+                f"{self._labels.ndim} dimensions; give one for each row."
             )
-        self._columns = self._chosen(options)
-        self.n_features = self._width if self._columns is None else len(self._columns)
-        self.image_shape = _image_shape(shape) if self._columns is None else None
-        if options.id_column is not None:
-            raise InputError(f"{name}: an array has no columns by name, so id_column= cannot be.")
-        check_fits(name, 8 * self._width, "one row of it")
-
-    def _chosen(self, options: Options) -> NDArray[Any] | None:
+        self._groups = group_array(options.groups, self.n_rows, name)
+        for given in ("groups", "id_column"):
+            if isinstance(getattr(options, given), str):
+                raise InputError(f"{name}: an array has no columns by name for {given}=.")
+        self._columns: NDArray[np.intp] | None = None
         if options.columns is not None:
-            chosen = [_column_number(c, self._width, self.name) for c in options.columns]
-            return np.array(chosen, dtype=np.intp)
-        if self._label_column is None:
-            return None
-        if self._width == 1:
-            raise SourceError(f"{self.name}: its only column is the label; no feature is left.")
-        return np.delete(np.arange(self._width), self._label_column)
+            chosen = [_column_number(c, self._width, name) for c in options.columns]
+            self._columns = np.array(chosen, dtype=np.intp)
+        elif self._label_column is not None:
+            self._columns = np.delete(np.arange(self._width), self._label_column)
+        self.n_features = self._width if self._columns is None else len(self._columns)
+        if not self.n_features:
+            raise SourceError(f"{name}: its only column is the label; no feature is left.")
+        self.image_shape = _image_shape(shape) if self._columns is None else None
+        check_fits(name, 8 * self._width, "one row of it")
 
     def blocks(self, size: int) -> Iterator[Chunk]:
         start = 0
         for piece in self._pieces(size):
             rows = piece.reshape(len(piece), -1)
-            ids = np.arange(start, start + len(rows))
-            labels = None if self._labels is None else self._labels[start : start + len(rows)]
+            own = slice(start, start + len(rows))
+            start = own.stop
+            labels = None if self._labels is None else self._labels[own]
             if self._label_column is not None:
                 labels = rows[:, self._label_column]
-            groups = None if self._groups is None else self._groups[start : start + len(rows)]
-            start += len(rows)
+            groups = None if self._groups is None else self._groups[own]
             chosen = rows if self._columns is None else rows[:, self._columns]
-            yield Chunk(chosen, ids, labels, groups=groups)
+            yield Chunk(chosen, np.arange(own.start, own.stop), labels, groups=groups)
 
 
 def array_reader(array: Any, options: Options, name: str) -> ArrayReader:
     """A reader of anything with a shape that can be sliced, dense or sparse, wherever it lies."""
     shape = tuple(int(n) for n in array.shape)
-    if len(shape) < 2:
-        raise InputError(
-            f"{name}: has {len(shape)} dimension(s), and rows of features need two; "
-            "reshape(1, -1) makes one sample of a vector, reshape(-1, 1) one feature."
-        )
-    if 0 in shape:
-        raise InputError(f"{name}: is empty (shape {shape}).")
 
     def pieces(size: int) -> Iterator[NDArray[Any]]:
         for start in range(0, shape[0], size):
             yield to_numpy(array[start : min(start + size, shape[0]), ...])
 
-    return ArrayReader(name, shape, to_numpy(array[:1, ...]).dtype, pieces, options)
+    first = to_numpy(array[:1, ...] if len(shape) > 1 else array)
+    return ArrayReader(name, shape, first.dtype, pieces, options)
 
 
 def is_array(obj: object) -> bool:
@@ -156,45 +152,29 @@ def _is_sparse(obj: object) -> bool:
     return sparse is not None and bool(sparse.issparse(obj))
 
 
-def _label_array(options: Options, name: str, lookup: Lookup) -> NDArray[Any] | None:
+def _label_array(label: Any, name: str, lookup: Lookup) -> NDArray[Any] | None:
     """The labels beside the rows: passed in, or found by name with `lookup`.
 
     None when there is no label, or when it is the number of one of the array's own columns.
     """
-    label = options.label
-    if isinstance(label, str):
-        label = None if label.lstrip("-").isdigit() else lookup(label)
-        if label is None and not options.label.lstrip("-").isdigit():
+    if isinstance(label, str) and not label.lstrip("-").isdigit():
+        found = lookup(label)
+        if found is None:
             raise InputError(
-                f"{name}: an array has no column {options.label!r}; give label= as a column number "
-                "or as an array with one label per row."
+                f"{name}: an array has no column {label!r}; give label= as a column number or as "
+                "an array with one label per row."
             )
-    if label is None or isinstance(label, int | np.integer):
+        label = found
+    if label is None or isinstance(label, str | int | np.integer):
         return None
-    labels = to_numpy(label) if is_array(label) else np.asarray(label)
-    if labels.ndim != 1:
-        raise InputError(f"{name}: labels must have one dimension, not {labels.ndim}.")
-    return labels
-
-
-def _check_shape(name: str, shape: tuple[int, ...]) -> None:
-    if not 2 <= len(shape) <= MAX_DIMENSIONS:
-        raise SourceError(
-            f"{name}: has {len(shape)} dimension(s); rows of features need 2 to {MAX_DIMENSIONS}."
-        )
-    if 0 in shape:
-        raise SourceError(f"{name}: is empty (shape {shape}).")
+    return to_numpy(label) if is_array(label) else np.asarray(label)
 
 
 def _column_number(column: object, width: int, name: str) -> int:
-    try:
-        number = int(str(column))
-    except ValueError:
-        raise InputError(
-            f"{name}: an array has no column {column!r}; give column numbers, 0 to {width - 1}."
-        ) from None
+    text = str(column)
+    number = int(text) if text.lstrip("-").isdigit() else width
     if not -width <= number < width:
-        raise InputError(f"{name}: there is no column {number}; it has columns 0 to {width - 1}.")
+        raise InputError(f"{name}: there is no column {column!r}; it has columns 0 to {width - 1}.")
     return number % width
 
 
@@ -202,13 +182,13 @@ def _image_shape(shape: tuple[int, ...]) -> tuple[int, ...] | None:
     """(n, h, w), (n, h, w, 1|3|4) and (n, 1, h, w) hold images."""
     if len(shape) == 3:
         return shape[1:]
-    if len(shape) == 4 and shape[1] == 1:
+    if len(shape) != 4:
+        return None
+    if shape[1] == 1:
         return shape[2:]
-    if len(shape) == 4 and shape[3] == 1:
+    if shape[3] == 1:
         return shape[1:3]
-    if len(shape) == 4 and shape[3] in (3, 4):
-        return shape[1:]
-    return None
+    return shape[1:] if shape[3] in (3, 4) else None
 
 
 def check_fits(name: str, n_bytes: int, what: str) -> None:
@@ -241,54 +221,70 @@ class Layout(NamedTuple):
         # Python's integers: the product of a forged header's numbers must not wrap around.
         return math.prod(map(int, self.shape)) * self.dtype.itemsize
 
+    def refuse_short(self, name: str, size: int) -> None:
+        if self.offset + self.nbytes > size:
+            raise SourceError(
+                f"{name}: is cut short; its header promises {self.nbytes:,} bytes of numbers and "
+                f"{max(0, size - self.offset):,} are there."
+            )
+
 
 def npy_reader(path: Path, options: Options, notes: tuple[Note, ...] = ()) -> ArrayReader:
-    """A reader of one .npy file."""
+    """A reader of one .npy file; the labels may be in another."""
+
+    def lookup(label: str) -> NDArray[Any] | None:
+        if not label.endswith(".npy"):
+            return None
+        check_readable(Path(label))
+        with reading(label, "NPY"):
+            return np.asarray(np.load(label, allow_pickle=False))
+
     with reading(path, "NPY"), path.open("rb") as stream:
         layout = _npy_layout(stream, str(path))
-        size = path.stat().st_size
-    _refuse_short(str(path), layout, size)
     pieces = _mapped(path, layout)
     return ArrayReader(
-        path.name, layout.shape, layout.dtype, pieces, options, lookup=_label_file, notes=notes
+        path.name, layout.shape, layout.dtype, pieces, options, lookup=lookup, notes=notes
     )
 
 
 def npz_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
-    """A reader of one array of an .npz file."""
+    """A reader of one array of an .npz file; the labels may be another."""
     with reading(path, "NPZ"), zipfile.ZipFile(path) as archive:
         names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
-    member = _choose_part(path, names, part, options.label)
-    layout = _npz_layout(path, member)
+    candidates = [
+        name for name in names if name == part or (part is None and name != options.label)
+    ]
+    if len(candidates) != 1:
+        raise SourceError(
+            f"{path}: holds no array{'' if part is None else f' {part!r}'} (but {listing(names)})."
+            if not candidates
+            else f"{path}: holds the arrays {listing(candidates)}; say which one, as in "
+            f"{path.name}::{candidates[0]}."
+        )
+    member = candidates[0]
 
     @contextmanager
-    def data() -> Iterator[IO[bytes]]:
-        with zipfile.ZipFile(path) as archive, archive.open(f"{member}.npy") as stream:
-            stream.read(layout.offset)
+    def opened(name: str) -> Iterator[IO[bytes]]:
+        with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as stream:
             yield stream
 
     def lookup(label: str) -> NDArray[Any] | None:
         if label not in names:
             return None
         check_fits(f"{path}::{label}", _npz_layout(path, label).nbytes, "it")
-        with (
-            reading(path, "NPZ"),
-            zipfile.ZipFile(path) as archive,
-            archive.open(f"{label}.npy") as stream,
-        ):
+        with reading(path, "NPZ"), opened(label) as stream:
             return np.asarray(npy.read_array(stream, allow_pickle=False))
 
+    layout = _npz_layout(path, member)
     name = path.name if part is None else f"{path.name}::{member}"
-    pieces = _streamed(data, layout, str(path))
+    pieces = _streamed(lambda: opened(member), layout, str(path))
     return ArrayReader(name, layout.shape, layout.dtype, pieces, options, lookup=lookup)
 
 
 def is_idx(path: Path) -> bool:
     """Whether the first bytes, of the file or in its gzip, are an IDX header."""
-    if sniff(path) == "IDX":
-        return True
     if sniff(path) != "gzip":
-        return False
+        return sniff(path) == "IDX"
     with reading(path, "gzip"), gzip.open(path) as stream:
         head = stream.read(4)
     return len(head) == 4 and head[:2] == b"\0\0" and head[2] in IDX_TYPES and 0 < head[3] < 8
@@ -296,16 +292,6 @@ def is_idx(path: Path) -> bool:
 
 def idx_reader(path: Path, options: Options) -> ArrayReader:
     """A reader of images (or other rows) in an IDX file, plain or gzipped."""
-    layout = _idx_layout(path)
-    packed = sniff(path) == "gzip"
-    if not packed:
-        _refuse_short(str(path), layout, path.stat().st_size)
-
-    @contextmanager
-    def data() -> Iterator[IO[bytes]]:
-        with _idx_stream(path) as stream:
-            stream.read(layout.offset)
-            yield stream
 
     def lookup(label: str) -> NDArray[Any]:
         beside = path.name.replace("images", "labels").replace("idx3", "idx1")
@@ -317,7 +303,11 @@ def idx_reader(path: Path, options: Options) -> ArrayReader:
             )
         return read_idx(file)
 
-    pieces = _streamed(data, layout, str(path)) if packed else _mapped(path, layout)
+    layout = _idx_layout(path)
+    packed = sniff(path) == "gzip"
+    pieces = (
+        _streamed(lambda: _idx_stream(path), layout, str(path)) if packed else _mapped(path, layout)
+    )
     return ArrayReader(path.name, layout.shape, layout.dtype, pieces, options, lookup=lookup)
 
 
@@ -326,10 +316,8 @@ def read_idx(path: Path) -> NDArray[Any]:
     check_readable(path)
     layout = _idx_layout(path)
     check_fits(str(path), layout.nbytes, "it")
-    with reading(path, "IDX"), _idx_stream(path) as stream:
-        stream.read(layout.offset)
-        values = np.frombuffer(_exactly(stream, layout.nbytes, str(path)), layout.dtype)
-    return _native(values.reshape(layout.shape))
+    pieces = list(_streamed(lambda: _idx_stream(path), layout, str(path))(max(1, layout.shape[0])))
+    return pieces[0] if pieces else np.empty(layout.shape, layout.dtype)
 
 
 def _idx_stream(path: Path) -> IO[bytes]:
@@ -347,20 +335,13 @@ def _idx_layout(path: Path) -> Layout:
     return Layout(shape, np.dtype(IDX_TYPES[head[2]]), offset=4 + 4 * head[3])
 
 
-def _refuse_short(name: str, layout: Layout, size: int) -> None:
-    if layout.offset + layout.nbytes > size:
-        raise SourceError(
-            f"{name}: is cut short; its header promises {layout.nbytes:,} bytes of numbers and "
-            f"{max(0, size - layout.offset):,} are there."
-        )
-
-
 def _mapped(path: Path, layout: Layout) -> Pieces:
     """Rows of a file that holds one array, through a memory map.
 
     At each step the pages handed out before are given back to the system: their content stays in
     the file and in its cache, but the process no longer holds it.
     """
+    layout.refuse_short(str(path), path.stat().st_size)
 
     def pieces(size: int) -> Iterator[NDArray[Any]]:
         with reading(path, "an array"), path.open("rb") as stream:
@@ -377,44 +358,26 @@ def _mapped(path: Path, layout: Layout) -> Pieces:
     return pieces
 
 
-def _streamed(
-    data: Callable[[], AbstractContextManager[IO[bytes]]], layout: Layout, name: str
-) -> Pieces:
+def _streamed(opened: Opened, layout: Layout, name: str) -> Pieces:
     """Rows of an array that can only be read from front to back, as out of a compressed file."""
     row = Layout(layout.shape[1:], layout.dtype).nbytes
 
     def pieces(size: int) -> Iterator[NDArray[Any]]:
-        with reading(name, "an array"), data() as stream:
+        with reading(name, "an array"), opened() as stream:
+            stream.read(layout.offset)
             if layout.fortran:  # columns first: no row is complete before the last byte has come
                 check_fits(name, layout.nbytes, "an array stored by columns")
                 whole = np.frombuffer(_exactly(stream, layout.nbytes, name), layout.dtype)
                 whole = whole.reshape(layout.shape, order="F")
-                for start in range(0, layout.shape[0], size):
-                    yield _native(whole[start : start + size])
-                return
             for start in range(0, layout.shape[0], size):
                 n = min(size, layout.shape[0] - start)
+                if layout.fortran:
+                    yield _native(whole[start : start + n])
+                    continue
                 values = np.frombuffer(_exactly(stream, n * row, name), layout.dtype)
                 yield _native(values.reshape(n, *layout.shape[1:]))
 
     return pieces
-
-
-def _choose_part(path: Path, names: list[str], part: str | None, label: object = None) -> str:
-    """The array meant by ``file::part``; without a part, the only one that is not the label."""
-    if part is not None:
-        if part not in names:
-            raise SourceError(f"{path}: has no array {part!r}; it holds {listing(names)}.")
-        return part
-    candidates = [name for name in names if name != label]
-    if not candidates:
-        raise SourceError(f"{path}: holds no array.")
-    if len(candidates) > 1:
-        raise SourceError(
-            f"{path}: holds the arrays {listing(candidates)}; say which one, as in "
-            f"{path.name}::{candidates[0]}."
-        )
-    return candidates[0]
 
 
 def _npy_layout(stream: IO[bytes], name: str) -> Layout:
@@ -431,7 +394,7 @@ def _npy_layout(stream: IO[bytes], name: str) -> Layout:
     except (ValueError, TypeError, SyntaxError, TokenError) as error:
         raise SourceError(damaged) from error
     if min(shape, default=0) < 0:
-        raise SourceError(f"{name}: its header is damaged (shape {shape}).")
+        raise SourceError(damaged)
     if dtype.hasobject:
         raise SourceError(
             f"{name}: holds pickled Python objects, which can run code when loaded and are "
@@ -441,28 +404,20 @@ def _npy_layout(stream: IO[bytes], name: str) -> Layout:
 
 
 def _npz_layout(path: Path, member: str) -> Layout:
+    name = f"{path}: array {member!r}"
     with reading(path, "NPZ"), zipfile.ZipFile(path) as archive:
         info = archive.getinfo(f"{member}.npy")
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise SourceError(
-                f"{path}: array {member!r} is packed in a way that NumPy does not use; save it "
-                "with numpy.savez_compressed."
+                f"{name} is packed in a way that NumPy does not use; save it with "
+                "numpy.savez_compressed."
             )
         with archive.open(info) as stream:
-            layout = _npy_layout(stream, f"{path}::{member}")
-    _refuse_short(f"{path}: array {member!r}", layout, info.file_size)
+            layout = _npy_layout(stream, name)
+    layout.refuse_short(name, info.file_size)
     if info.compress_type == zipfile.ZIP_DEFLATED:
-        check_fits(f"{path}: array {member!r}", info.file_size, "unpacked it")
+        check_fits(name, info.file_size, "unpacked it")
     return layout
-
-
-def _label_file(label: str) -> NDArray[Any] | None:
-    """For rows in one .npy file, the labels may be in another."""
-    if not label.endswith(".npy"):
-        return None
-    check_readable(Path(label))
-    with reading(label, "NPY"):
-        return np.asarray(np.load(label, allow_pickle=False))
 
 
 def _exactly(stream: IO[bytes], n_bytes: int, name: str) -> bytes:

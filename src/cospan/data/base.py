@@ -11,13 +11,17 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base.notes import Note
 from cospan.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: A chunk of rows takes about this much memory unless ``chunk_rows`` says otherwise.
 CHUNK_BYTES = 32 * 2**20
@@ -63,8 +67,43 @@ class Chunk(NamedTuple):
 
     def take(self, index: slice | NDArray[Any]) -> Chunk:
         """The rows that `index` picks, with all that lies beside them."""
-        picked: Any = (None if column is None else column[index] for column in self)
+        picked: Any = (None if column is None else _picked(column, index) for column in self)
         return Chunk(*picked)
+
+
+def _picked(values: Any, index: slice | NDArray[Any]) -> Any:
+    if isinstance(values, np.ndarray):
+        return values[index]
+    if not isinstance(index, slice):  # an Arrow batch
+        return values.filter(index)
+    start, stop, _ = index.indices(values.num_rows)
+    return values.slice(start, stop - start)
+
+
+def joined(chunks: list[Chunk]) -> Chunk:
+    """Several chunks as one."""
+    if len(chunks) == 1:
+        return chunks[0]
+    columns = list(zip(*chunks, strict=True))
+    whole: Any = (None if column[0] is None else np.concatenate(column) for column in columns[1:])
+    rows = columns[0]
+    batches = not isinstance(rows[0], np.ndarray)
+    return Chunk(_one_batch(rows) if batches else np.concatenate(rows), *whole)
+
+
+def _one_batch(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """An empty column of one batch may be text in the next, and numbers may be."""
+    import pyarrow as pa
+
+    tables = [pa.Table.from_batches([batch]) for batch in batches]
+    if any(table.schema != tables[0].schema for table in tables):
+        texts = [{f.name for f in t.schema if pa.types.is_string(f.type)} for t in tables]
+        mixed = set.union(*texts) - set.intersection(*texts)
+        for i, table in enumerate(tables):
+            fields = [f.with_type(pa.string()) if f.name in mixed else f for f in table.schema]
+            tables[i] = table.cast(pa.schema(fields))
+    whole = pa.concat_tables(tables, promote_options="permissive")
+    return whole.combine_chunks().to_batches()[0]
 
 
 class Reader(ABC):
@@ -183,9 +222,13 @@ def listing(items: Sequence[object], limit: int = 8) -> str:
 
 def require(there: Sequence[str], columns: Sequence[str], name: str, given: str = "") -> None:
     """A table called `name` has these columns, which the option `given` asked for."""
-    absent = [column for column in columns if column not in set(there)]
-    if absent:
-        asked = f" (asked for by {given}=)" if given else ""
-        raise InputError(
-            f"{name}: has no column {listing(absent)}{asked}; its columns are {listing(there, 20)}."
-        )
+    absent = next((column for column in columns if column not in there), None)
+    if absent is None:
+        return
+    asked = f" (asked for by {given}=)" if given else ""
+    lower = {column.lower(): column for column in reversed(there)}
+    close = get_close_matches(absent.lower(), lower, 1)
+    hint = f"Did you mean {lower[close[0]]!r}? Its" if close else "Its"
+    raise InputError(
+        f"{name}: has no column {absent!r}{asked}. {hint} columns are {listing(there, 20)}."
+    )

@@ -57,7 +57,6 @@ from .readings import (
     single_readings,
 )
 from .sketches import HASHES, MINUTES, Moments
-from .values import EXACT
 
 #: Why a column of numbers is not a feature.
 ROW_NUMBERS = "row identifiers: whole numbers that hardly repeat"
@@ -73,8 +72,6 @@ PROMINENT, PROMINENT_ROWS = 0.05, 10
 SPELLINGS = 64
 #: Equal pairs that so many numbers from such a range would have had, if they were no identifiers.
 EXPECTED_REPEATS = 10
-#: Huge numbers count from a multiple of this, so that multiples of 10, 5 and 2 stay what they are.
-ROUND = 10**12
 #: How often dates of one distribution may be taken for those of different times.
 BY_CHANCE = 0.01
 #: The share of a set that has one value from which a column hardly varies, and the fewest rows.
@@ -85,7 +82,6 @@ FILL_DIGITS = 10
 #: What a change of type calls values of a family.
 _CALLED = {
     "number": "a number", "boolean": "a truth value", "date": "a date", "duration": "a duration",
-    "vector": "a list of numbers",
 }  # fmt: skip
 
 Parts = Sequence[ColumnLearner]
@@ -114,7 +110,7 @@ def decide_column(
             return ColumnPlan(column.name, "time", reason, column.reading), None
         if reason := _row_counter(column, parts) or _constant_within(column, parts, names):
             return ColumnPlan(column.name, "set aside", reason), None
-    fill = _shares_of(column, parts) if category else means_of(column, parts)
+    fill = _shares_of(column, parts) if category else (mean_of(column, parts),)
     gaps = missing == "indicator" and _has_gaps(column, parts)
     return replace(column, fill=fill, indicator=gaps), None
 
@@ -128,16 +124,14 @@ def _kind_of(parts: Parts, asked: bool) -> ColumnPlan | None:
     if "other" in found:
         held = next(part.type_name for part in parts if "other" in part.families)
         return _left(name, f"{HOLDS} {held}")
-    if len({part.shape for part in parts if part.values}) > 1:
-        return None
     if forced == "category":
         return _category(name, parts)
     if found <= {"number", "boolean"}:
         if found == {"number"} and not (asked or forced) and _counts_rows(parts):
             return _left(name, ROW_NUMBERS)
-        return _of_numbers(name, parts, found)
+        return ColumnPlan(name, "boolean" if found == {"boolean"} else "number")
     if len(found) == 1 and not found & {"text", "dictionary"}:
-        return ColumnPlan(name, next(iter(found)), shape=parts[0].shape)
+        return ColumnPlan(name, next(iter(found)))
     return _from_text(name, parts, found)
 
 
@@ -146,16 +140,6 @@ def families_of(parts: Parts) -> set[str]:
     if not _texts(parts):
         found -= {"text", "dictionary"}  # words for missing values, and nothing else
     return found
-
-
-def _of_numbers(name: str, parts: Parts, found: set[str]) -> ColumnPlan:
-    """Numbers as they are, but huge ones that are told apart by their last digits only."""
-    ends = [end for part in parts for end in part.ends] or [0]
-    low, high = min(ends), max(ends)
-    origin = low - low % ROUND
-    if found != {"number"} or max(abs(low), abs(high)) <= EXACT or high - origin > EXACT:
-        return ColumnPlan(name, "boolean" if found == {"boolean"} else "number")
-    return ColumnPlan(f"{name} - {origin}", "number", of=(name,), origin=origin)
 
 
 def _from_text(name: str, parts: Parts, found: set[str]) -> ColumnPlan | None:
@@ -320,8 +304,6 @@ def _retyped(parts: Parts, names: Sequence[str]) -> tuple[ColumnPlan, SchemaChan
     held: dict[str, str] = {}
     for part, name in zip(parts, names, strict=True):
         kinds = [_CALLED[kind] for kind in part.values]
-        if part.shape and part.values:
-            kinds = [f"a list of {math.prod(part.shape):,} numbers"]
         if part.text is not None and part.text.count:
             kinds.append("text")
         if kinds:
@@ -409,19 +391,14 @@ def moments_of(column: ColumnPlan, part: ColumnLearner) -> Moments:
     return total
 
 
-def means_of(column: ColumnPlan, parts: Parts) -> tuple[float, ...]:
-    """Mean over the sets of the mean of the values present, place by place."""
+def mean_of(column: ColumnPlan, parts: Parts) -> float:
+    """Mean over the sets of the mean of the values present."""
     own = [m for m in (moments_of(column, part) for part in parts) if m.count]
-    fills = []
-    for place in range(max(1, math.prod(column.shape))):
-        means = [float(m.mean[place] if column.shape else m.mean) for m in own]
-        spreads = [float(m.deviation[place] if column.shape else m.deviation) for m in own]
-        mean = sum(means) / len(means) - (column.origin if column.of else 0)
-        size = max(abs(mean), *spreads)
-        if 0 < size < math.inf:
-            mean = round(mean, FILL_DIGITS - 1 - math.floor(math.log10(size)))
-        fills.append(mean if math.isfinite(mean) else 0.0)
-    return tuple(fills)
+    mean = sum(m.mean for m in own) / len(own)
+    size = max(abs(mean), *(m.deviation for m in own))
+    if 0 < size < math.inf:
+        mean = round(mean, FILL_DIGITS - 1 - math.floor(math.log10(size)))
+    return mean if math.isfinite(mean) else 0.0
 
 
 def _shares_of(column: ColumnPlan, parts: Parts) -> tuple[float, ...]:
@@ -457,20 +434,9 @@ def made_of_dates(
     """Times of day that vary, and times between dates one of which is not compared."""
     dates = [column for column in columns if column.kind in ("date", "time")]
     apart = {column.name for column in dates if column.kind == "time"}
-    means = {one.name: means_of(one, parts[one.name])[0] for one in dates}
+    means = {one.name: mean_of(one, parts[one.name]) for one in dates}
     clocks = [clock for one in dates if (clock := _clock(one, parts[one.name]))]
-    spans = [span for span in times_between(means) if apart & set(span.of)]
-    gaps = {one.name for one in dates if missing == "indicator" and _has_gaps(one, parts[one.name])}
-    return [replace(one, indicator=bool(gaps & set(one.of))) for one in (*clocks, *spans)]
-
-
-def times_between(means: Mapping[str, float]) -> list[ColumnPlan]:
-    """From each date to the next one; `means` are those of the columns, in their order.
-
-    >>> [column.name for column in times_between({"start": 17897.0, "end": 17900.5})]
-    ['time from start to end']
-    """
-    return [
+    spans = [
         ColumnPlan(
             f"time from {first} to {last}",
             "duration",
@@ -478,7 +444,10 @@ def times_between(means: Mapping[str, float]) -> list[ColumnPlan]:
             of=(first, last),
         )
         for first, last in pairwise(means)
+        if apart & {first, last}
     ]
+    gaps = {one.name for one in dates if missing == "indicator" and _has_gaps(one, parts[one.name])}
+    return [replace(one, indicator=bool(gaps & set(one.of))) for one in (*clocks, *spans)]
 
 
 def _clock(column: ColumnPlan, parts: Parts) -> ColumnPlan | None:

@@ -94,7 +94,7 @@ class EmbeddedTexts(Reader):
 
     def blocks(self, size: int) -> Iterator[Chunk]:
         missing = 0
-        raw = self._table._raw([self._column], TEXTS, whole=True)
+        raw = self._table._raw([self._column], TEXTS)
         for block in taken(raw, self._table.options, self.name):
             texts = block.rows.column(0)
             missing += texts.null_count

@@ -10,32 +10,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base.notes import Note
 
+from .arrow import pa, pc
 from .plan import USED, ColumnPlan, EncodingPlan, SetProfile
-from .readings import PLAIN, above, coded, parsed, plain_values, text_parts, truths
+from .readings import PLAIN, coded, parsed, plain_values, text_parts, truths
 from .sketches import text_hashes
-from .values import absurd, all_usual, family, hours_of, list_rows, numbers
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from .values import absurd, all_usual, family, hours_of, numbers
 
 #: Numbers are moved to their place in the rows in strips of this size, which fit the cache.
 STRIP_BYTES = 2**20
-
-
-class _LevelCodes(NamedTuple):
-    """A category's rows: the number of each one's level, and those that have none."""
-
-    column: ColumnPlan
-    codes: NDArray[np.intp]
-    gaps: NDArray[np.intp]
-    unseen: NDArray[np.intp]
 
 
 class Encoder:
@@ -69,49 +58,26 @@ class Encoder:
         ends = np.cumsum([0, *widths.values()]).tolist()
         self._places: dict[str, int] = dict(zip(widths, ends, strict=False))
 
-    def wanted(self, there: Sequence[str]) -> list[str]:
-        """The columns to read, of those that a table has."""
-        beside = [column.name for column in self.plan.columns if column.kind == "time"]
-        beside += [column.name for column in self.plan.columns if column.watched]
-        names = dict.fromkeys([*self.plan.inputs, *beside])
-        own = set(there)
-        return [name for name in names if name in own]
-
-    def rows(self, batch: pa.RecordBatch, *, bare: bool = False) -> NDArray[Any]:
-        """The batch as rows of numbers; `bare` without indicators if they would all be 0.
+    def rows(self, batch: pa.RecordBatch) -> NDArray[Any]:
+        """The batch as rows of numbers.
 
         NaN is left only where a value is missing that the plan cannot or shall not fill.
         """
         numbers: list[tuple[int, NDArray[Any]]] = []
-        levels: list[_LevelCodes] = []
-        vectors: list[tuple[int, NDArray[Any]]] = []
+        levels: list[tuple[ColumnPlan, tuple[NDArray[np.intp], ...]]] = []
         self.merged = None
-        gapless = True
         for column in self.plan.used:
-            place = self._places[column.name]
             if column.kind == "category":
-                found = self._levels(column, _column(batch, column.name))
-                levels.append(found)
-                gapless = gapless and not len(found.gaps)
+                levels.append((column, self._levels(column, _column(batch, column.name))))
                 continue
-            if column.kind == "vector":
-                values, gaps = self._vector(column, _column(batch, column.name))
-                vectors.append((place, values))
-            else:
-                values, gaps = self._filled(column, self._values(column, batch))
-                numbers.append((place, values))
+            values, gaps = self._filled(column, self._values(column, batch))
+            numbers.append((self._places[column.name], values))
             if gaps is not None and column.indicator:
                 numbers.append((self._places[column.indicator_name], gaps))
-                gapless = False
-        width = self.plan.n_features
-        if bare and gapless:
-            width -= sum(column.indicator for column in self.plan.used)
-        rows = np.zeros((batch.num_rows, width), dtype=self.dtype)
-        _put(rows, numbers, [(self._places[one.column.name], one.codes) for one in levels])
-        for one in levels:
-            self._correct(rows, one)
-        for place, values in vectors:
-            rows[:, place : place + values.shape[1]] = values
+        rows = np.zeros((batch.num_rows, self.plan.n_features), dtype=self.dtype)
+        _put(rows, numbers, [(self._places[c.name], codes) for c, (codes, _, _) in levels])
+        for column, (_, absent, new) in levels:
+            self._correct(rows, column, absent, new)
         return rows
 
     def times(self, batch: pa.RecordBatch) -> NDArray[np.float64] | None:
@@ -130,8 +96,6 @@ class Encoder:
             return self._days(column.name, batch)
         if not column.of:
             return self._numbers(column, _column(batch, column.name))
-        if column.kind == "number":
-            return above(_column(batch, column.of[0]), column.origin)
         first, last = (self._days(name, batch) for name in (column.of[0], column.of[-1]))
         if column.kind != "time of day":
             return last - first
@@ -208,55 +172,37 @@ class Encoder:
             self.gaps[column.name] += int(gaps.sum())
         return np.where(gaps, column.fill[0], values), gaps
 
-    def _levels(self, column: ColumnPlan, array: pa.Array) -> _LevelCodes:
-        """The number of each row's level, and the rows that have none."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
+    def _levels(self, column: ColumnPlan, array: pa.Array) -> tuple[NDArray[np.intp], ...]:
+        """The number of each row's level, the rows without one, and those of a new one."""
         found = coded(array)
         known = pc.index_in(found.texts, value_set=pa.array(column.levels, found.texts.type))
         level = np.asarray(pc.fill_null(known, len(column.levels)).to_numpy(), dtype=np.intp)
-        codes = np.append(level, -1)[found.codes]
         if column.other:
             salt = np.uint64(2 * self._places[column.name] + 1)
             own = np.append(text_hashes(found.texts) * salt, np.uint64(0))[found.codes]
             self.merged = own if self.merged is None else self.merged + own
-        gaps, unseen = np.flatnonzero(codes < 0), np.empty(0, dtype=np.intp)
+        codes = np.append(level, -1)[found.codes]
+        gaps, new = np.flatnonzero(codes < 0), np.empty(0, dtype=np.intp)
         if not column.other and (level == len(column.levels)).any():
-            unseen = np.flatnonzero(codes == len(column.levels))
-            new = np.where(level == len(column.levels), np.nan, 0.0)
-            self._note_unread(column, found.texts, new, found.codes)
-        # Any code will do for a row without a level: it is corrected afterwards.
-        codes[gaps], codes[unseen] = 0, 0
-        return _LevelCodes(column, codes, gaps, unseen)
+            new = np.flatnonzero(codes == len(column.levels))
+            unknown = np.where(level == len(column.levels), np.nan, 0.0)
+            self._note_unread(column, found.texts, unknown, found.codes)
+        # Any level will do for a row without one: it is corrected afterwards.
+        codes[gaps], codes[new] = 0, 0
+        return codes, gaps, new
 
-    def _correct(self, rows: NDArray[Any], found: _LevelCodes) -> None:
-        column, gaps = found.column, found.gaps
+    def _correct(
+        self, rows: NDArray[Any], column: ColumnPlan, gaps: NDArray[np.intp], new: NDArray[np.intp]
+    ) -> None:
+        """Rows without a level, and those of a new one."""
         place = self._places[column.name]
         places = slice(place, place + len(column.features))
-        rows[found.unseen, places] = 0
-        if not len(gaps):
-            return
+        rows[new, places] = 0
         rows[gaps, places] = np.nan if self._keeps_gaps or not column.fill else column.fill
         if column.indicator:
             rows[gaps, self._places[column.indicator_name]] = 1
-        elif not self._keeps_gaps:
+        elif len(gaps) and not self._keeps_gaps:
             self.gaps[column.name] += len(gaps)
-
-    def _vector(
-        self, column: ColumnPlan, array: pa.Array
-    ) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-        if family(array.type) == "nothing":
-            values = np.full((len(array), len(column.features)), np.nan)
-        else:
-            values = list_rows(array, column.shape, self.dtype, column.name, (self.source, 0))
-        if all_usual(values):
-            return values, None
-        odd = absurd(values).any(axis=1)
-        self.absurd[column.name] += int(odd.sum())
-        gaps = odd | np.isnan(values).any(axis=1)
-        fill = np.nan if self._keeps_gaps or not column.fill else np.array(column.fill)
-        return np.where(gaps[:, None], fill, values), gaps
 
     def notes(self) -> tuple[Note, ...]:
         """What was met that the plan has no place for."""
@@ -281,8 +227,6 @@ def _floats(texts: pa.Array, reading: str) -> NDArray[np.float64]:
 
 def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
     """A column of a batch, or as many gaps where it has none."""
-    import pyarrow as pa
-
     place = batch.schema.get_field_index(name)
     return pa.nulls(batch.num_rows) if place < 0 else batch.column(place)
 

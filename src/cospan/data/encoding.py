@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from cospan.base.notes import Note
 from cospan.errors import InputError
 
-from .base import CHUNK_BYTES, Chunk, Reader, listing
+from .base import CHUNK_BYTES, Chunk, Reader, listing, require
 from .decide import decide_column, families_of, made_of_dates, moments_of, unread
 from .encoder import Encoder
 from .learn import ColumnLearner, SetLearner, TextLearner, merged_learners
@@ -91,7 +90,7 @@ def encode_by(table: Table, plan: EncodingPlan, *, name: str | None = None) -> S
     """
     called = name or table.name
     # Dates that are not features themselves may be lacking: nothing else is made of them.
-    made = {name for one in plan.used if one.kind != "number" for name in one.of}
+    made = {name for one in plan.used for name in one.of}
     there = {*table.all_columns, *(made - {one.name for one in plan.used})}
     lacking = [column for column in plan.inputs if column not in there]
     filled = plan.missing in ("indicator", "mean") and all(column.fill for column in plan.used)
@@ -111,20 +110,20 @@ def encode_by(table: Table, plan: EncodingPlan, *, name: str | None = None) -> S
 
 def check_same_features(a: Source, b: Source) -> None:
     """Make sure that two sources have the same features."""
-    if (a.plan is None) != (b.plan is None):
-        plan, array = (a.plan, b) if b.plan is None else (b.plan, a)
-        if plan is not None and not plan.numbers_only and array.feature_names is None:
-            table = a if a.plan is not None else b
-            kinds = [PLURALS[k] for k in dict.fromkeys(c.kind for c in plan.used) if k != "number"]
+    for table, array in ((a, b), (b, a)):
+        bare = array.plan is None and array.feature_names is None
+        if bare and table.plan is not None and not table.plan.numbers_only:
+            kinds = dict.fromkeys(PLURALS[c.kind] for c in table.plan.used if c.kind != "number")
             raise InputError(
                 f"{array.name} has columns without names, and {table.name} is a table with "
                 f"{' and '.join(kinds) or 'missing values'}; give both as tables with the same "
                 "columns."
             )
-    if a.n_features != b.n_features:
+    shapes = a.image_shape and b.image_shape and a.image_shape != b.image_shape
+    if a.n_features != b.n_features or shapes:
         raise InputError(
-            f"{a.name} has {a.n_features:,} features{_shape(a)} and {b.name} has "
-            f"{b.n_features:,}{_shape(b)}; both must describe their rows by the same features."
+            f"{a.name} has {_features(a)} and {b.name} has {_features(b)}; both must describe "
+            "their rows by the same features."
         )
     if a.feature_names and b.feature_names and a.feature_names != b.feature_names:
         pairs = zip(a.feature_names, b.feature_names, strict=True)
@@ -133,19 +132,11 @@ def check_same_features(a: Source, b: Source) -> None:
             f"{a.name} and {b.name} have different features ({first!r} is {second!r} in the "
             "other); give both the same columns in the same order."
         )
-    if a.image_shape and b.image_shape and a.image_shape != b.image_shape:
-        raise InputError(
-            f"The images of {a.name} are {_by(a.image_shape)} and those of {b.name} are "
-            f"{_by(b.image_shape)}; bring them to one shape first."
-        )
 
 
-def _shape(source: Source) -> str:
-    return f" ({_by(source.image_shape)})" if source.image_shape else ""
-
-
-def _by(shape: tuple[int, ...]) -> str:
-    return "×".join(str(length) for length in shape)
+def _features(source: Source) -> str:
+    pixels = f" ({'×'.join(map(str, source.image_shape))})" if source.image_shape else ""
+    return f"{source.n_features:,} features{pixels}"
 
 
 def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Source]:
@@ -168,14 +159,15 @@ def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Sou
         plans.append(plan)
         changes += [] if change is None else [change]
     numeric = {c for c, plan in zip(common, plans, strict=True) if plan.kind == "boolean"}
-    numeric |= {c for c in common if families_of(parts[c]) <= {"number", "boolean", "vector"}}
+    numeric |= {c for c in common if families_of(parts[c]) <= {"number", "boolean"}}
     for table in tables:
         if table.options.strict and not numeric.issuperset(common):
             table.refuse([column for column in common if column not in numeric])
     taken = {column for table in tables for column in table.all_columns}
     made = [one for one in made_of_dates(plans, parts, policy) if one.name not in taken]
     apart = [ColumnPlan(column, "left out", SCHEMA) for column in sorted(alone)]
-    apart += [ColumnPlan(c, "left out", DROPPED) for c in _dropped(tables)]
+    dropped = dict.fromkeys(column for table in tables for column in table.options.drop)
+    apart += [ColumnPlan(column, "left out", DROPPED) for column in dropped]
     whole = EncodingPlan((*plans, *made, *apart), policy)
     profiles = [tuple(profile_of(whole, one) for one in ones) for ones in learned]
     every = [one for ones in profiles for one in ones]
@@ -191,21 +183,17 @@ def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Sou
     ]
 
 
-def _dropped(tables: Sequence[Table]) -> list[str]:
-    return list(dict.fromkeys(column for table in tables for column in table.options.drop))
-
-
 def _forced(tables: Sequence[Table]) -> tuple[dict[str, str], set[str]]:
     """The kinds that the user gave, and the columns to keep, checked against those there are."""
     there = list(dict.fromkeys(c for table in tables for c in table.all_columns))
+    names = dict.fromkeys(table.name for table in tables)
     forced: dict[str, str] = {}
     kept: set[str] = set()
     for options in (table.options for table in tables):
         kinds = {"categorical": "category", "numeric": "number", "drop": "", "keep": None}
         for given, kind in (*kinds.items(), ("columns", None)):
             for column in map(str, getattr(options, given) or ()):
-                if column not in there:
-                    raise InputError(_unknown(column, given, there, tables))
+                require(there, [column], " and ".join(names), given)
                 if kind is None:
                     kept |= {column} if given == "keep" else set()
                 elif forced.setdefault(column, kind) != kind:
@@ -214,16 +202,6 @@ def _forced(tables: Sequence[Table]) -> tuple[dict[str, str], set[str]]:
                         "say one thing of it."
                     )
     return forced, kept
-
-
-def _unknown(column: str, given: str, there: list[str], tables: Sequence[Table]) -> str:
-    lower = {name.lower(): name for name in reversed(there)}
-    close = get_close_matches(column.lower(), lower, 1)
-    hint = (
-        f"Did you mean {lower[close[0]]!r}?" if close else f"The columns are {listing(there, 20)}."
-    )
-    names = " and ".join(dict.fromkeys(table.name for table in tables))
-    return f"{names}: no column is called {column!r} (asked for by {given}=). {hint}"
 
 
 def _source(
@@ -249,12 +227,10 @@ def learn_table(
 
     Columns that turned out to be text late are learned once more.
     """
-    shapes = table.shapes(table.columns)
-    found = _learned(table, name, shapes, forced, set(), alone)
+    found = _learned(table, name, table.columns, forced, set(), alone)
     torn = {column for one in found.values() for column in one.torn}
     if torn:
-        own = {column: shapes[column] for column in table.columns if column in torn}
-        for value, again in _learned(table, name, own, forced, torn, alone).items():
+        for value, again in _learned(table, name, sorted(torn), forced, torn, alone).items():
             found[value].columns.update(again.columns)
     ordered = sorted(found.items(), key=lambda item: str(item[0]))
     return [
@@ -266,7 +242,7 @@ def learn_table(
 def _learned(
     table: Table,
     name: str,
-    shapes: Mapping[str, tuple[int, ...]],
+    columns: Sequence[str],
     forced: Mapping[str, str],
     words: set[str],
     alone: set[str],
@@ -274,8 +250,8 @@ def _learned(
     found: dict[Any, SetLearner] = {}
     classes = table.labelled
     most = table.options.chunk_rows or LEARN_ROWS
-    size = max(1, min(most, LEARN_ROWS, CHUNK_BYTES // (8 * max(1, len(shapes)))))
-    for block in table.blocks(list(shapes), size):
+    size = max(1, min(most, LEARN_ROWS, CHUNK_BYTES // (8 * max(1, len(columns)))))
+    for block in table.blocks(columns, size):
         groups: list[tuple[Any, Any]] = [(None, block.rows)]
         if classes and block.labels is not None:
             values, group = np.unique(block.labels, return_inverse=True)
@@ -283,7 +259,7 @@ def _learned(
         for value, rows in groups:
             if value not in found:
                 found[value] = SetLearner.of_columns(
-                    name, shapes, forced, words=words, declared=table.declared, alone=alone
+                    name, columns, forced, words=words, declared=table.declared, alone=alone
                 )
             found[value].add(rows)
         if len(found) > MOST_CLASSES:
@@ -351,11 +327,20 @@ class EncodedReader(Reader):
     def blocks(self, size: int) -> Iterator[Chunk]:
         encoder = Encoder(self._plan, self.dtype, self.name, self._profiles)
         notes: list[Note] = []
-        wanted = encoder.wanted(self._table.all_columns)
+        beside = (c.name for c in self._plan.columns if c.kind == "time" or c.watched)
+        there = set(self._table.all_columns)
+        wanted = [c for c in dict.fromkeys([*self._plan.inputs, *beside]) if c in there]
         for block in self._table.blocks(wanted, size, notes, self._plain_numbers()):
             rows = encoder.rows(block.rows)
-            beside = encoder.times(block.rows), encoder.merged, encoder.watched(block.rows)
-            yield Chunk(rows, block.ids, block.labels, *beside, groups=block.groups)
+            yield Chunk(
+                rows,
+                block.ids,
+                block.labels,
+                encoder.times(block.rows),
+                encoder.merged,
+                encoder.watched(block.rows),
+                block.groups,
+            )
         self.found = (*notes, *encoder.notes())
         self.absurd = {} if self._profiles else dict(encoder.absurd)  # else it is known already
 
@@ -363,7 +348,7 @@ class EncodedReader(Reader):
         """Columns of which every row was learned as a plain number, whatever type they have."""
         if self._table.options.label is not None:  # rows of other classes were not learned
             return []
-        numbers = [c for c in self._plan.used if c.kind == "number" and not (c.reading or c.of)]
+        numbers = [c for c in self._plan.used if c.kind == "number" and not c.reading]
         found = self._profiles
         return [
             column.name
@@ -374,7 +359,7 @@ class EncodedReader(Reader):
 
 def _dtype(table: Table, plan: EncodingPlan) -> np.dtype[Any]:
     """float32 only where every column is a float32 number."""
-    if any(c.kind not in ("number", "vector") or c.reading or c.of for c in plan.used):
+    if any(c.kind != "number" or c.reading for c in plan.used):
         return np.dtype(np.float64)
     known = set(table.schema.names)
     there = [column.name for column in plan.used if column.name in known]

@@ -1,17 +1,11 @@
-"""Images as rows of pixels, with Pillow: safe to open, upright, eight bits, one size.
-
-Of a folder, where an image's name is its identifier, or inside tables, as Hugging Face datasets
-keep them (structs with the file's bytes); there a cell without an image, or with one that cannot be
-read, counts as missing.
-"""
+"""Images of a folder as rows of pixels, with Pillow: upright, eight bits, one size."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +18,7 @@ from cospan.errors import CospanError, InputError, SourceError
 from .base import Chunk, Options, Reader, group_array, listing
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from PIL import Image
-
-    from .tables import Table
 
 IMAGE_SUFFIXES = frozenset(
     (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm", ".pbm")
@@ -42,162 +33,46 @@ class Unreadable(Exception):
     """A file that is no image, or only part of one, or too large to be decoded."""
 
 
-class Decoder:
-    """Turns images of one source into rows of equal length.
-
-    Without ``image_size`` the first image decides the size and the others must have it.
-    """
-
-    def __init__(self, options: Options, source: str) -> None:
-        self._mode = options.image_mode
-        self._given = options.image_size
-        self._source = source
-        self._size = None if self._given is None else (self._given[1], self._given[0])
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """(height, width) or (height, width, 3)."""
-        if self._size is None:
-            raise SourceError(f"{self._source}: no image can be read.")
-        width, height = self._size
-        return (height, width) if self._mode == "L" else (height, width, 3)
-
-    def learn(self, file: Path | IO[bytes], name: str) -> None:
-        """Take the size of this image for all, where none was given."""
-        from PIL import ImageOps
-
-        with _decoding(), _opened(file, name) as image:
-            size = ImageOps.exif_transpose(image).size
-        if self._given is None and size[0] * size[1] > MAX_PIXELS_UNSIZED:
-            raise InputError(
-                f"{self._source}: its images are large ({name} is {size[0]}×{size[1]} pixels) and "
-                "every pixel is a feature; give image_size=, for example 64."
-            )
-        self._size = self._size or size
-
-    def row(self, file: Path | IO[bytes], name: str) -> NDArray[Any]:
-        """The pixels of one image, as whole numbers from 0 to 255."""
-        from PIL import Image, ImageOps
-
-        size = self.shape[1], self.shape[0]
-        with _decoding(), _opened(file, name) as image:
-            if self._given is not None:
-                image.draft(self._mode, size)  # JPEG decodes smaller, and faster
-            upright = ImageOps.exif_transpose(image)
-            if upright.size != size and self._given is None:
-                raise InputError(
-                    f"{self._source}: {name} is {upright.size[0]}×{upright.size[1]} pixels and the "
-                    f"first image {size[0]}×{size[1]}; give image_size= to bring all to one size."
-                )
-            if upright.mode.startswith("I;16"):  # Pillow would clip; the upper eight bits are meant
-                upright = Image.fromarray((np.asarray(upright) >> 8).astype(np.uint8))
-            plain = upright.convert(self._mode)
-        if plain.size != size:
-            plain = plain.resize(size, Image.Resampling.BILINEAR)
-        return np.asarray(plain).reshape(-1)
-
-    def sized(self, table: Table, column: str) -> tuple[int, ...]:
-        """The shape of the images in a column, from the first one that can be read."""
-        for batch in table.batches([column], 64):
-            for row, content in enumerate(_contents(batch.column(0))):
-                try:
-                    if content is not None:
-                        self.learn(io.BytesIO(content), f"row {row} of {column!r}")
-                        return self.shape
-                except Unreadable:
-                    continue
-        raise SourceError(f"{self._source}: no image in column {column!r} can be read.")
-
-    def column_rows(self, images: pa.Array, column: str, start: int) -> NDArray[Any]:
-        """A column of images as rows of pixels, NaN where there is none; `start` is the first."""
-        rows = np.full((len(images), int(np.prod(self.shape))), np.nan)
-        for row, content in enumerate(_contents(images)):
-            try:
-                if content is not None:
-                    rows[row] = self.row(io.BytesIO(content), f"row {start + row} of {column!r}")
-            except Unreadable:
-                continue
-        return rows
-
-
-def _contents(column: pa.Array) -> list[bytes | None]:
-    import pyarrow.compute as pc
-
-    contents: list[bytes | None] = pc.struct_field(column, "bytes").to_pylist()
-    return contents
-
-
-@contextmanager
-def _decoding() -> Iterator[None]:
-    """Whatever a decoder raises about a file (Pillow's raise nearly anything) makes it one."""
-    try:
-        yield
-    except (CospanError, Unreadable):
-        raise
-    except Exception as error:  # as above
-        raise Unreadable(str(error)) from error
-
-
-def _opened(file: Path | IO[bytes], name: str) -> Image.Image:
-    """Open an image without decoding it; refuse one that claims too many pixels."""
-    with needed("Reading images"):
-        from PIL import Image
-
-    bomb = f"{name} claims more than {MAX_PIXELS:,} pixels and is refused as a decompression bomb"
-    # Pillow's own limits lie above ours; to turn its warning into an error would take a filter of
-    # the whole process.
-    try:
-        image = Image.open(file)
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise Unreadable(bomb) from error
-    if image.width * image.height > MAX_PIXELS:
-        image.close()
-        raise Unreadable(bomb)
-    return image
-
-
-def is_image(type_: pa.DataType) -> bool:
-    """Whether a column's type is a struct with a binary field called bytes."""
-    from pyarrow import types
-
-    place = type_.get_field_index("bytes") if types.is_struct(type_) else -1
-    if place < 0:
-        return False
-    content = type_.field(place).type
-    return bool(types.is_binary(content) or types.is_large_binary(content))
-
-
 class ImageReader(Reader):
     """Images of a folder and the folders below it, in the order of their names.
 
-    Files may turn out unreadable, so the number of rows is known only after a pass.
+    Without ``image_size`` the first image that can be read decides the size, and the others must
+    have it. Files may turn out unreadable, so the number of rows is known only after a pass.
     """
 
     dtype = np.dtype(np.float64)
 
     def __init__(self, folder: Path, files: list[Path], options: Options) -> None:
         self.name = folder.name
-        self._folder = folder
-        self._files = files
+        self._folder, self._files = folder, files
+        self._mode, self._max_bad = options.image_mode, options.max_bad_images
         self._label = self._checked_label(options.label)
         self._groups = group_array(options.groups, len(files), self.name)
-        self._max_bad = options.max_bad_images
         if options.columns is not None or options.id_column is not None:
             raise InputError(f"{folder}: images have no columns; image_size= makes them smaller.")
-        self._decoder = Decoder(options, str(folder))
-        self._learn_size()
-        self.image_shape = self._decoder.shape
-        self.n_features = int(np.prod(self._decoder.shape))
+        self._given = options.image_size is not None
+        first = self._first_size()
+        height, width = options.image_size or (first[1], first[0])
+        self._size = width, height
+        self.image_shape = (height, width) if self._mode == "L" else (height, width, 3)
+        self.n_features = int(np.prod(self.image_shape))
 
     def blocks(self, size: int) -> Iterator[Chunk]:
         bad: list[str] = []
         rows: list[NDArray[Any]] = []
         kept: list[int] = []
         for number, file in enumerate(self._files):
-            row = self._decoded(file, bad)
-            if row is not None:
-                rows.append(row)
+            try:
+                rows.append(self._row(file))
                 kept.append(number)
+            except Unreadable as error:
+                bad.append(self._id(file))
+                if len(bad) > self._max_bad:
+                    raise SourceError(
+                        f"{self._folder}: more than {self._max_bad} images cannot be read "
+                        f"({listing(bad)}; of the last one: {first_line(error)}); repair them, or "
+                        "raise max_bad_images."
+                    ) from error
             if len(rows) == size:
                 yield self._chunk(rows, kept)
                 rows, kept = [], []
@@ -219,29 +94,45 @@ class ImageReader(Reader):
         ids = np.array([self._id(file) for file in files])
         return Chunk(np.stack(rows), ids, labels, groups=groups)
 
-    def _decoded(self, file: Path, bad: list[str]) -> NDArray[Any] | None:
-        """One image as a row, or None with its name put on the list of bad ones."""
-        try:
-            return self._decoder.row(file, self._id(file))
-        except Unreadable as error:
-            bad.append(self._id(file))
-            if len(bad) > self._max_bad:
-                raise SourceError(
-                    f"{self._folder}: more than {self._max_bad} images cannot be read "
-                    f"({listing(bad)}; of the last one: {first_line(error)}); repair them, or "
-                    "raise max_bad_images."
-                ) from error
-        return None
+    def _row(self, file: Path) -> NDArray[Any]:
+        """The pixels of one image, as whole numbers from 0 to 255."""
+        from PIL import Image, ImageOps
 
-    def _learn_size(self) -> None:
+        size = self._size
+        with _opened(file, self._id(file)) as image:
+            if self._given:
+                image.draft(self._mode, size)  # JPEG decodes smaller, and faster
+            upright = ImageOps.exif_transpose(image)
+            if upright.size != size and not self._given:
+                raise InputError(
+                    f"{self._folder}: {self._id(file)} is {_by(upright.size)} pixels and the first "
+                    f"image {_by(size)}; give image_size= to bring all to one size."
+                )
+            if upright.mode.startswith("I;16"):  # Pillow would clip; the upper eight bits are meant
+                upright = Image.fromarray((np.asarray(upright) >> 8).astype(np.uint8))
+            plain = upright.convert(self._mode)
+        if plain.size != size:
+            plain = plain.resize(size, Image.Resampling.BILINEAR)
+        return np.asarray(plain).reshape(-1)
+
+    def _first_size(self) -> tuple[int, int]:
+        """Width and height of the first image that can be read."""
         reason = ""
         for file in self._files:
             try:
-                self._decoder.learn(file, self._id(file))
+                with _opened(file, self._id(file)) as image:
+                    from PIL import ImageOps
+
+                    size = ImageOps.exif_transpose(image).size
             except Unreadable as error:
                 reason = first_line(error)
                 continue
-            return
+            if not self._given and size[0] * size[1] > MAX_PIXELS_UNSIZED:
+                raise InputError(
+                    f"{self._folder}: its images are large ({self._id(file)} is {_by(size)} "
+                    "pixels) and every pixel is a feature; give image_size=, for example 64."
+                )
+            return size
         raise SourceError(
             f"{self._folder}: none of its {len(self._files):,} images can be read "
             f"(of the last one: {reason})."
@@ -261,3 +152,32 @@ class ImageReader(Reader):
                 f"folder) or one label for each of the {len(self._files):,} images."
             )
         return labels
+
+
+def _by(size: tuple[int, int]) -> str:
+    return f"{size[0]}×{size[1]}"
+
+
+@contextmanager
+def _opened(file: Path, name: str) -> Iterator[Image.Image]:
+    """An image; one that claims too many pixels is refused before it is decoded.
+
+    Whatever is raised about a file (Pillow's decoders raise nearly anything) makes it unreadable.
+    """
+    with needed("Reading images"):
+        from PIL import Image
+
+    bomb = f"{name} claims more than {MAX_PIXELS:,} pixels and is refused as a decompression bomb"
+    # Pillow's own limits lie above ours; to turn its warning into an error would take a filter of
+    # the whole process.
+    try:
+        with Image.open(file) as image:
+            if image.width * image.height > MAX_PIXELS:
+                raise Unreadable(bomb)
+            yield image
+    except (CospanError, Unreadable):
+        raise
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise Unreadable(bomb) from error
+    except Exception as error:  # as above
+        raise Unreadable(str(error)) from error

@@ -39,51 +39,46 @@ class LazyReader(Reader):
     def __init__(self, collection: Any, options: Options, name: str | None) -> None:
         self.name = name or "dask"
         _refuse_groups(options, self.name)
-        self._rows = self.collection = collection
-        self._label = self._id = None
-        if getattr(collection, "columns", None) is None:
-            self._take_array(options)
+        self._rows, self._label, self._id = collection, options.label, options.id_column
+        if hasattr(collection, "columns"):
+            beside = (self._label, self._id)
+            self.feature_names = tuple(c for c in collection.columns if c not in beside)
+            self.n_features = len(self.feature_names)
+            self.dtype = np.dtype(np.float64)
+            self.collection = collection if beside == (None, None) else None
             return
-        self._label, self._id = options.label, options.id_column
-        self.feature_names = tuple(
-            c for c in collection.columns if c not in (self._label, self._id)
-        )
-        self.n_features = len(self.feature_names)
-        self.dtype = np.dtype(np.float64)
-        if self._label is not None or self._id is not None:
-            self.collection = None
-
-    def _take_array(self, options: Options) -> None:
         if options.label is not None or options.columns is not None or options.id_column:
             raise InputError(
                 f"{self.name}: choose columns and classes of a Dask array with Dask itself, "
                 "for example X[y == 3][:, features]."
             )
-        if getattr(self._rows, "ndim", 0) != 2:
+        if getattr(collection, "ndim", 0) != 2:
             raise InputError(f"{self.name}: rows of features need two dimensions.")
-        self.n_features = int(self._rows.shape[1])
-        rows = self._rows.shape[0]  # NaN where the sizes of chunks are not known
+        self.collection = collection
+        rows, self.n_features = collection.shape  # NaN where the sizes of chunks are not known
         self.n_rows = int(rows) if isinstance(rows, int | np.integer) else None
-        self.dtype = float_type(self._rows.dtype, self.name)
+        self.dtype = float_type(collection.dtype, self.name)
 
     def blocks(self, size: int) -> Iterator[Chunk]:
         start = 0
-        for rows, ids, labels in self._parts():
-            whole = Chunk(rows, np.arange(start, start + len(rows)) if ids is None else ids, labels)
-            for first in range(0, len(rows), size):
-                yield whole.take(slice(first, first + size))
-            start += len(rows)
+        for whole in self._parts():
+            n = len(whole.rows)
+            ids = np.arange(start, start + n) if self._id is None else whole.ids
+            for first in range(0, n, size):
+                yield whole._replace(ids=ids).take(slice(first, first + size))
+            start += n
 
-    def _parts(self) -> Iterator[tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]]:
+    def _parts(self) -> Iterator[Chunk]:
         if self.feature_names is None:
             for i in range(self._rows.numblocks[0]):
-                yield np.asarray(self._rows.blocks[i].compute()), None, None
+                rows = np.asarray(self._rows.blocks[i].compute())
+                yield Chunk(rows, np.empty(0))
             return
         for i in range(self._rows.npartitions):
             part = self._rows.partitions[i].compute()
             rows = part[list(self.feature_names)].to_numpy(dtype=self.dtype, na_value=np.nan)
-            beside = [None if x is None else _values(part[x]) for x in (self._id, self._label)]
-            yield rows, beside[0], beside[1]
+            ids = np.empty(0) if self._id is None else _values(part[self._id])
+            yield Chunk(rows, ids, None if self._label is None else _values(part[self._label]))
 
 
 class LazyTable(Table):
@@ -145,11 +140,6 @@ class LazyTable(Table):
             if len(here):
                 yield from local_table(here, self.name).batches(columns, size)
 
-    def partitions(self, columns: Sequence[str]) -> list[Any]:
-        """Those of these columns that there are, of every partition, to be computed where it is."""
-        there = [column for column in columns if column in self._collection.columns]
-        return list(self._collection[there].to_delayed())
-
     def classes(self) -> list[Any]:
         """The classes that the labels name."""
         if self._label is None:
@@ -168,10 +158,9 @@ def _learned(
 ) -> SetLearner:
     """What one partition holds; its texts are learned as texts, whatever they look like."""
     table = local_table(part[list(columns)], name) if len(part) else None
-    shapes = dict.fromkeys(columns, ()) if table is None else table.shapes(columns)
     learner = SetLearner.of_columns(
         name,
-        shapes,
+        columns,
         forced,
         words=columns,
         declared=() if table is None else table.declared,

@@ -7,7 +7,7 @@ that blocks may be read one after the other, or each by its own worker.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .readings import READINGS, coded, parsed, plain_values, single_readings
 from .sketches import MOST_LEVELS, Distinct, Levels, Moments, Order, number_hashes, text_hashes
-from .values import EXACT, OBJECTS, absurd, family, list_rows, numbers, whole_numbers
+from .values import OBJECTS, absurd, family, numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -159,7 +159,6 @@ class ColumnLearner:
 
     name: str
     forced: str = ""  # "category", "number" or "" to find out
-    shape: tuple[int, ...] = ()
     limit: int = MOST_LEVELS
     words: bool = False  # texts are learned as texts, whatever they look like
     declared: bool = False  # as a category, by the type of the column
@@ -170,7 +169,6 @@ class ColumnLearner:
     families: set[str] = field(default_factory=set)
     values: dict[str, Moments] = field(default_factory=dict)  # by family
     text: TextLearner | None = None
-    ends: tuple[int, ...] = ()  # of whole numbers beyond float64's, the least and the largest
     whole: bool = True
     order: Order = field(default_factory=Order)
     distinct: Distinct = field(default_factory=Distinct)
@@ -186,21 +184,21 @@ class ColumnLearner:
         if array.null_count == len(array):
             self.missing += len(array)
             return
-        if kind == "other":
+        if kind in ("other", "list"):
+            kind = "other"
             self.type_name = OBJECTS if OBJECTS in str(array.type) else str(array.type)
         if kind == "text" and not self.words and self.forced != "category":
             for plain in ("number", "date") if not self.values else tuple(self.values):
                 values = plain_values(array, plain) if self.text is None else None
                 if values is not None:
                     self.families.add(plain)
-                    self._add_numbers(array, plain, values)
+                    self._add_numbers(plain, values)
                     return
             if self.values:
                 self.torn = True
                 return
         self.families.add(kind)
-        if kind == "other" or (kind == "vector" and self.forced == "category"):
-            self.families.add("other")
+        if kind == "other":
             self.missing += array.null_count
         elif kind in ("text", "dictionary") or self.forced == "category":
             declared = self.declared or self.forced == "category"
@@ -208,40 +206,26 @@ class ColumnLearner:
                 self.text = TextLearner(Levels(self.limit))
             self.missing += self.text.add(array, declared=declared, every=self.forced == "number")
         else:
-            self._add_numbers(array, kind, self._numbers(array))
+            self._add_numbers(kind, numbers(array))
 
-    def _add_numbers(self, array: pa.Array, kind: str, values: NDArray[np.float64]) -> None:
-        gaps = np.isnan(values).reshape(len(values), -1).any(axis=1)
+    def _add_numbers(self, kind: str, values: NDArray[np.float64]) -> None:
+        gaps = np.isnan(values)
         if gaps.any():
             self.missing += int(gaps.sum())
             values = values[~gaps]
         known = self.values.setdefault(kind, Moments.of_kind(kind))
         odd = known.absurd
         known.add(values)
-        if known.absurd > odd and values.ndim == 1:
+        if known.absurd > odd:
             values = values[~absurd(values)]
         if kind != "number" or not len(values):
             return
-        if max(abs(float(known.low)), abs(float(known.high))) >= EXACT:
-            self._find_ends(array)
         named = may_be_identifier(self.name)
         self.whole = self.whole and bool((values == np.floor(values)).all())
         if self.whole:
             self.order.add(values)
         if (self.whole and named) or self.alone:
             self.distinct.add(number_hashes(values))
-
-    def _find_ends(self, array: pa.Array) -> None:
-        import pyarrow.compute as pc
-
-        whole = whole_numbers(array)
-        if whole is not None and whole.null_count < len(whole):
-            self.ends = _ends((*self.ends, *pc.min_max(whole).as_py().values()))
-
-    def _numbers(self, array: pa.Array) -> NDArray[np.float64]:
-        if not self.shape:
-            return numbers(array)
-        return np.asarray(list_rows(array, self.shape, np.dtype(np.float64), self.name))
 
     @property
     def absurd(self) -> int:
@@ -260,15 +244,10 @@ class ColumnLearner:
             self.text = other.text
         elif other.text is not None:
             self.text.merge(other.text)
-        self.ends = _ends((*self.ends, *other.ends))
         self.whole = self.whole and other.whole
         self.order.merge(other.order)
         self.distinct.merge(other.distinct)
         self.type_name = self.type_name or other.type_name
-
-
-def _ends(values: tuple[int, ...]) -> tuple[int, ...]:
-    return (min(values), max(values)) if values else ()
 
 
 @dataclass
@@ -282,7 +261,7 @@ class SetLearner:
     def of_columns(
         cls,
         name: str,
-        shapes: Mapping[str, tuple[int, ...]],
+        columns: Sequence[str],
         forced: Mapping[str, str],
         *,
         words: Collection[str] = (),
@@ -290,20 +269,19 @@ class SetLearner:
         alone: Collection[str] = (),
     ) -> SetLearner:
         """A learner for these columns that has seen no row yet."""
-        limit = max(256, min(MOST_LEVELS, TEXTS_IN_ALL // max(1, len(shapes))))
+        limit = max(256, min(MOST_LEVELS, TEXTS_IN_ALL // max(1, len(columns))))
         return cls(
             name,
             {
                 column: ColumnLearner(
                     column,
                     forced.get(column, ""),
-                    shape,
                     limit,
                     words=column in words,
                     declared=column in declared,
                     alone=column in alone,
                 )
-                for column, shape in shapes.items()
+                for column in columns
             },
         )
 

@@ -8,11 +8,10 @@ that all sets have are compared.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from cospan.base.text import plural, quoted
 from cospan.errors import InputError
@@ -135,86 +134,59 @@ def only_in_some(
         for column in own:
             having.setdefault(column, []).append(k)
     some = {column: ks for column, ks in having.items() if len(ks) < len(columns)}
-    renamed = _renamed(some, len(columns), learned)
+
+    def held(column: str) -> list[ColumnLearner]:
+        ones = (one for k in some[column] for one in learned[k])
+        return [one.columns[column] for one in ones if column in one.columns]
+
+    # Columns of the first set and those of all others that hold the same values, one to one.
+    fits = [
+        (first, second)
+        for first in some
+        for second in some
+        if sorted(some[first] + some[second]) == list(range(len(columns))) and 0 in some[first]
+        if all(_same_values(a, b) for a in held(first) for b in held(second))
+    ]
+    times = Counter(column for pair in fits for column in pair)
+    renamed = {first: second for first, second in fits if times[first] == times[second] == 1}
     changes = []
     for column, ks in some.items():
         sets = tuple(names[k] for k in ks)
         if column in renamed:
-            second = renamed[column]
-            others = tuple(names[k] for k in some[second])
-            changes.append(SchemaChange("renamed", column, sets, second, others))
+            others = tuple(names[k] for k in some[renamed[column]])
+            changes.append(SchemaChange("renamed", column, sets, renamed[column], others))
         elif column not in renamed.values():
             changes.append(SchemaChange("only in", column, sets))
     return changes
 
 
-def _renamed(
-    some: Mapping[str, list[int]], n_sets: int, learned: Sequence[list[SetLearner]]
-) -> dict[str, str]:
-    """Columns of the first set and those of all others that hold the same values, one to one."""
-    old = [column for column, ks in some.items() if 0 in ks]
-    new = [column for column, ks in some.items() if 0 not in ks]
-    fits: dict[str, list[str]] = {}
-    for first in old:
-        for second in new:
-            together = sorted(some[first] + some[second]) == list(range(n_sets))
-            if together and _alike(
-                [x for k in some[first] for x in _of(learned[k], first)],
-                [x for k in some[second] for x in _of(learned[k], second)],
-            ):
-                fits.setdefault(first, []).append(second)
-    seconds = [second for found in fits.values() for second in found]
-    return {
-        first: found[0]
-        for first, found in fits.items()
-        if len(found) == 1 and seconds.count(found[0]) == 1
-    }
-
-
-def _of(learners: list[SetLearner], column: str) -> list[ColumnLearner]:
-    return [one.columns[column] for one in learners if column in one.columns]
-
-
-def _alike(old: Sequence[ColumnLearner], new: Sequence[ColumnLearner]) -> bool:
-    """Whether columns of two names hold the same values, as far as sketches say."""
-    if not old or not new or any(a.shape != b.shape for a in old for b in new):
-        return False
-    return all(_same_values(a, b) for a in old for b in new)
-
-
 def _same_values(a: ColumnLearner, b: ColumnLearner) -> bool:
+    """Whether columns of two names hold the same values, as far as sketches say."""
     if set(a.values) != set(b.values) or (a.text is None) != (b.text is None):
         return False
     if a.text is not None and b.text is not None:
-        return _shared(a.text.distinct.hashes, b.text.distinct.hashes) >= SAME_VALUES
-    if not a.values or a.shape:
-        return False
-    if _shared(a.distinct.hashes, b.distinct.hashes) >= SAME_VALUES and a.distinct.estimate > 2:
+        return a.text.distinct.shared(b.text.distinct) >= SAME_VALUES
+    if a.distinct.shared(b.distinct) >= SAME_VALUES and a.distinct.estimate > 2:
         return True
-    return a.whole == b.whole and all(_near(a.values[kind], b.values[kind]) for kind in a.values)
-
-
-def _shared(a: Any, b: Any) -> float:
-    """The share of the different values that two columns have in common (of the least hashes)."""
-    if not len(a) or not len(b):
-        return 0.0
-    limit = min(a[-1], b[-1]) if max(len(a), len(b)) >= 2048 else max(a[-1], b[-1])
-    a, b = a[a <= limit], b[b <= limit]
-    return len(np.intersect1d(a, b)) / max(1, len(np.union1d(a, b)))
+    return (
+        bool(a.values)
+        and a.whole == b.whole
+        and all(_near(a.values[kind], b.values[kind]) for kind in a.values)
+    )
 
 
 def _near(a: Moments, b: Moments) -> bool:
     """Whether mean, spread and range are nearly those of the other."""
     if not a.count or not b.count:
         return False
-    spread = math.hypot(float(a.deviation), float(b.deviation)) / math.sqrt(2)
-    if spread == 0:
-        return bool(a.mean == b.mean)
-    small = min(float(a.deviation), float(b.deviation))
-    if small == 0 or abs(math.log(float(a.deviation) / float(b.deviation))) > ALIKE:
-        return False
+    low, high = sorted((a.deviation, b.deviation))
+    if high == 0:
+        return a.mean == b.mean
+    spread = math.hypot(low, high) / math.sqrt(2)
     return (
-        abs(float(a.mean - b.mean)) <= ALIKE * spread
-        and abs(float(a.low - b.low)) <= spread
-        and abs(float(a.high - b.high)) <= 2 * spread
+        low > 0
+        and math.log(high / low) <= ALIKE
+        and abs(a.mean - b.mean) <= ALIKE * spread
+        and abs(a.low - b.low) <= spread
+        and abs(a.high - b.high) <= 2 * spread
     )

@@ -23,44 +23,32 @@ from .base import Options, Reader, listing
 from .images import IMAGE_SUFFIXES, ImageReader
 from .paths import check_readable, files_below, reading, sniff, split_part
 from .source import Source
-from .streams import ArrowFiles, ParquetFiles, TableStream, object_stream
+from .streams import ArrowFiles, ParquetFiles, object_stream
 from .tables import Table, table_source
 
-PARQUET = frozenset((".parquet", ".pq"))
-ARROW = frozenset((".arrow", ".feather", ".ipc", ".arrows"))
-TEXT = frozenset((".csv", ".tsv", ".tab", ".txt"))
-PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 #: What a file with this ending must begin like.
-EXPECTED: dict[str, tuple[str | None, ...]] = {
-    **dict.fromkeys(PARQUET, ("Parquet",)),
-    **dict.fromkeys(ARROW, ("Arrow", "Arrow stream")),
-    **dict.fromkeys(TEXT, (None,)),
-    ".npy": ("NPY",),
-    ".npz": ("zip (NPZ)",),
+FORMATS = {
+    **dict.fromkeys((".parquet", ".pq"), "Parquet"),
+    **dict.fromkeys((".arrow", ".feather", ".ipc", ".arrows"), "Arrow"),
+    **dict.fromkeys((".csv", ".tsv", ".tab", ".txt"), "text"),
+    ".npy": "NPY",
+    ".npz": "zip (NPZ)",
 }
-#: Formats that can be recognised by their first bytes when the ending says nothing.
-BY_CONTENT = {
-    "Parquet": ".parquet",
-    "Arrow": ".arrow",
-    "Arrow stream": ".arrow",
-    "NPY": ".npy",
-    "zip (NPZ)": ".npz",
-}
+TABLES = ("Parquet", "Arrow", "text")
+PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 #: Formats that users try, and what they can do instead.
-_SHEET = "is a spreadsheet; save the sheet as CSV or Parquet"
-_CHECKPOINT = "is a file of PyTorch, which can run code when loaded; save it as NPY"
-_JSON = "is JSON; save it as a table, CSV or Parquet"
 _OBJECT = "is read by its own library: open it in Python and pass the array in it"
-_KEPT = (
-    "is not data but what cospan keeps of it, for compare and monitor; name the data that it was "
-    "made from"
-)
 CONVERTIBLE = {
-    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods"), _SHEET),
-    **dict.fromkeys((".pt", ".pth", ".ckpt"), _CHECKPOINT),
-    **dict.fromkeys((".json", ".jsonl", ".ndjson"), _JSON),
+    **dict.fromkeys(
+        (".xlsx", ".xls", ".xlsm", ".ods"), "is a spreadsheet; save the sheet as CSV or Parquet"
+    ),
+    **dict.fromkeys(
+        (".pt", ".pth", ".ckpt"),
+        "is a file of PyTorch, which can run code when loaded; save it as NPY",
+    ),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "is JSON; save it as a table, CSV or Parquet"),
     **dict.fromkeys((".h5", ".hdf5", ".hdf", ".zarr", ".safetensors"), _OBJECT),
-    ".cospan": _KEPT,
+    ".cospan": "is not data but what cospan keeps of it; name the data that it was made from",
 }
 READABLE = "CSV, Parquet, Arrow, NPY, NPZ, IDX, or a folder of images"
 STDIN = "standard input"
@@ -252,14 +240,12 @@ def _open_path(text: str, options: Options, name: str | None) -> Reader | Source
     if is_idx(path):
         return idx_reader(path, options)
     kind = _kind(path)
-    if kind == ".npz":
+    if kind == "zip (NPZ)":
         return npz_reader(path, part, options)
     if part is not None:
         raise InputError(f"{path}: holds one table or array and has no part {part!r}.")
-    if kind == ".npy":
+    if kind == "NPY":
         return npy_reader(path, options)
-    if kind in IMAGE_SUFFIXES:
-        raise SourceError(f"{path}: is a single image; give the folder that holds the images.")
     return _open_tables([path], path, kind, options, name)
 
 
@@ -269,7 +255,7 @@ def _open_folder(path: Path, options: Options, name: str | None) -> Reader | Sou
     with reading(path, "a folder"):
         files = list(files_below(path))
     images = [file for file in files if file.suffix.lower() in IMAGE_SUFFIXES]
-    tables = [file for file in files if _suffix(file) in PARQUET | ARROW | TEXT]
+    tables = [file for file in files if FORMATS.get(_suffix(file)) in TABLES]
     if len(images) > len(tables):
         if options.embed is None:
             return ImageReader(path, images, options)
@@ -281,8 +267,7 @@ def _open_folder(path: Path, options: Options, name: str | None) -> Reader | Sou
             f"{path}: holds no images and no CSV, Parquet or Arrow files"
             + (f" (only {listing([file.name for file in files], 3)})." if files else ".")
         )
-    kinds = {kind for kind in (PARQUET, ARROW, TEXT) if any(_suffix(f) in kind for f in tables)}
-    if len(kinds) > 1 or images:
+    if images or len({FORMATS[_suffix(file)] for file in tables}) > 1:
         endings = sorted({_suffix(file) for file in [*tables, *images]})
         raise SourceError(
             f"{path}: mixes files of different kinds ({listing(endings)}); give a folder with one "
@@ -291,7 +276,7 @@ def _open_folder(path: Path, options: Options, name: str | None) -> Reader | Sou
     for file in tables:
         check_readable(file)
         _kind(file)
-    return _open_tables(tables, path, _suffix(tables[0]), options, name)
+    return _open_tables(tables, path, FORMATS[_suffix(tables[0])], options, name)
 
 
 def _open_tables(
@@ -299,41 +284,33 @@ def _open_tables(
 ) -> Source | Table:
     with needed(f"{root}: reading tables"):
         import pyarrow  # noqa: F401 - only whether it is there
-    stream: TableStream
-    if kind in PARQUET:
-        stream = ParquetFiles(files, root)
-    elif kind in ARROW:
-        stream = ArrowFiles(files, root)
-    else:
-        from .text_files import TextFiles
+    from .text_files import TextFiles
 
-        stream = TextFiles(files, root.name or str(root))
+    if kind == "text":
+        return table_source(TextFiles(files, root.name or str(root)), options, name)
+    stream = ParquetFiles(files, root) if kind == "Parquet" else ArrowFiles(files, root)
     return table_source(stream, options, name)
 
 
 def _kind(path: Path) -> str:
-    """The ending that stands for the file's format; the first bytes must agree with it."""
-    suffix, content = _suffix(path), sniff(path)
-    if suffix in EXPECTED:
-        packed = suffix in TEXT and path.suffix.lower() in PACKED
-        expected = (PACKED[path.suffix.lower()],) if packed else EXPECTED[suffix]
-        if content not in expected:
-            wanted = next((kind for kind in expected if kind), "text")
-            if content is None:
-                raise SourceError(
-                    f"{path}: does not begin like {wanted}; it is damaged or something else."
-                )
+    """The file's format by its ending, with which the first bytes must agree; else by these."""
+    suffix, content = _suffix(path), sniff(path) or "text"
+    if suffix in FORMATS:
+        packed = PACKED.get(path.suffix.lower())
+        wanted = packed if packed and FORMATS[suffix] == "text" else FORMATS[suffix]
+        if content != wanted:
             raise SourceError(
-                f"{path}: begins like {content} and not like {wanted}; give it the right ending."
+                f"{path}: begins like {content} and not like {wanted}; it is damaged or has the "
+                "wrong ending."
             )
-        return suffix
+        return FORMATS[suffix]
     if suffix in IMAGE_SUFFIXES:
-        return suffix
+        raise SourceError(f"{path}: is a single image; give the folder that holds the images.")
     if suffix in CONVERTIBLE:  # before the first bytes: many formats are zip files
         raise SourceError(f"{path}: {CONVERTIBLE[suffix]}.")
-    if content in BY_CONTENT:
-        return BY_CONTENT[content]
-    what = f"begins like {content}" if content else f"has the ending {path.suffix!r}"
+    if content != "text" and content in FORMATS.values():
+        return content
+    what = f"has the ending {path.suffix!r}" if content == "text" else f"begins like {content}"
     raise SourceError(f"{path}: {what}, which is none of {READABLE}.")
 
 

@@ -18,7 +18,7 @@ from cospan.errors import CospanError, SourceError
 MAGIC = {
     b"PAR1": "Parquet",
     b"ARROW1": "Arrow",
-    b"\xff\xff\xff\xff": "Arrow stream",
+    b"\xff\xff\xff\xff": "Arrow",
     b"\x93NUMPY": "NPY",
     b"PK\x03\x04": "zip (NPZ)",
     b"PK\x05\x06": "zip (NPZ)",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING as NO_DEFAULT
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -21,7 +22,7 @@ from .base import MISSING
 from .readings import PARTS
 
 #: What makes features.
-USED = ("number", "boolean", "category", "date", "time of day", "duration", "vector")
+USED = ("number", "boolean", "category", "date", "time of day", "duration")
 APART = ("time", "set aside")  # what would separate the sets whatever else changed
 KINDS = (*USED, *APART, "left out")
 #: The kinds of columns, one and several.
@@ -32,7 +33,6 @@ PLURALS = {
     "date": "dates",
     "time of day": "times of day",
     "duration": "durations",
-    "vector": "vectors",
 }
 UNITS = {"date": "days since 1970", "time of day": "hours", "duration": "days"}
 #: Made columns are named after levels; longer levels are cut in the name, never in the plan.
@@ -54,9 +54,9 @@ class ColumnPlan:
     """How one column of the user's is encoded."""
 
     name: str  # the user's column
-    #: Dates are days since 1970, durations are days, times of day hours; a vector is a list of
-    #: numbers in each row. No features are "time", a date that says when a row is from, "set
-    #: aside", another column that gives the set away by construction, and "left out"
+    #: Dates are days since 1970, durations are days, times of day hours. No features are "time", a
+    #: date that says when a row is from, "set aside", another column that gives the set away by
+    #: construction, and "left out"
     kind: str
     reason: str = ""  # why the column is not a feature
     #: How text is read as numbers, where it is not written plainly (``"comma"``, ``"thousands"``,
@@ -69,12 +69,10 @@ class ColumnPlan:
     #: What stands for a missing value, in each of the columns made: the mean of the sets' means
     fill: tuple[float, ...] = ()
     indicator: bool = False  # whether a further column says which values are missing
-    shape: tuple[int, ...] = ()  # lengths of the lists of a vector
     #: The columns it is made of, where it is not a column of the user's itself: of one date its
-    #: time of day, of two dates the time between them, of huge whole numbers what is above `origin`
+    #: time of day, of two dates the time between them
     of: tuple[str, ...] = ()
-    #: Of a time of day, the hour when the day begins; of huge numbers, what is subtracted
-    origin: int = 0
+    origin: int = 0  # of a time of day, the hour when the day begins
     watched: bool = False  # a text that makes no feature, of which is counted how it is written
 
     @property
@@ -86,8 +84,6 @@ class ColumnPlan:
         """Names of the columns made of this one, without the indicator."""
         if not self.used:
             return ()
-        if self.kind == "vector":
-            return tuple(f"{self.name}[{','.join(map(str, i))}]" for i in np.ndindex(*self.shape))
         if self.kind != "category":
             return (self.name,)
         shown = [f"{self.name} = {_short(level)}" for level in self.levels]
@@ -118,8 +114,6 @@ class ColumnPlan:
             text += ": " + ", ".join(self.levels[:SHOWN_LEVELS])
             text += f", … ({len(self.levels)} levels)" if more > 0 else ""
             text += " and other" if self.other else ""
-        elif self.kind == "vector":
-            text += f" of {len(self.features):,} numbers"
         elif self.kind == "boolean" and self.levels:
             text += f": {self.levels[1]} = 1, {self.levels[0]} = 0"
         elif self.kind in UNITS:
@@ -137,8 +131,8 @@ class EncodingPlan:
     """How tables with these columns become rows of numbers.
 
     The features made are, in the order of the user's columns, the column itself (numbers,
-    booleans, dates, durations), one feature for each level of a category, one for each place of a
-    vector; then times of day and times between dates; at last the indicators of missing values.
+    booleans, dates, durations) or one feature for each level of a category; then times of day and
+    times between dates; at last the indicators of missing values.
 
     Parameters
     ----------
@@ -260,20 +254,15 @@ class EncodingPlan:
         for kind, kinds in PLURALS.items():
             if names := [column.name for column in self.used if column.kind == kind]:
                 said = f"{len(names)} {kinds if len(names) > 1 else kind}"
-                counts.append(said if kind in ("number", "vector") else f"{said} ({named(names)})")
+                counts.append(said if kind == "number" else f"{said} ({named(names)})")
         if self.n_features > len(self.used) or any(c.kind != "number" for c in self.used):
             text = f"{len(self.inputs)} columns became {self.n_features:,} features: "
             notes.append(Note("encoding", f"{text}{', '.join(counts)}."))
         if gaps := [column for column in self.used if column.indicator]:
             where = f"{gaps[0].indicator_name!r}{', …' if len(gaps) > 1 else ''}"
-            text = f"Where a value is missing, a mean stands in for it; {where} says where."
-            if len(gaps) < len(self.used):
-                columns = named([column.name for column in gaps])
-                text = (
-                    f"Missing values in {columns} are filled by the mean of the sets' means; "
-                    f"{where} says where."
-                )
-            notes.append(Note("missing values", text))
+            columns = "" if len(gaps) == len(self.used) else f" in {named([c.name for c in gaps])}"
+            text = f"Missing values{columns} are filled by the mean of the sets' means; "
+            notes.append(Note("missing values", f"{text}{where} says where."))
         return notes + self.not_compared()
 
     def not_compared(self) -> list[Note]:
@@ -338,7 +327,7 @@ class ColumnProfile:
     rows: int
     missing: int
     #: Of the values present, as they are encoded (dates in days since 1970); NaN for categories,
-    #: vectors and columns without values
+    #: and columns without values
     mean: float = math.nan
     deviation: float = math.nan
     low: float = math.nan
@@ -397,24 +386,19 @@ def _plain(column: ColumnPlan) -> dict[str, Any]:
 
 def _column(content: Mapping[str, Any]) -> ColumnPlan:
     """One column out of a file that may hold anything."""
-    texts = {key: content.get(key, "") for key in ("name", "kind", "reason", "reading")}
-    flags = {key: content.get(key, False) for key in ("other", "indicator", "watched")}
-    levels, fill, shape, of = (content.get(key, []) for key in ("levels", "fill", "shape", "of"))
-    origin = content.get("origin", 0)
-    right = (
-        all(isinstance(value, str) for value in [*texts.values(), *levels, *of])
-        and isinstance(origin, int)
-        and all(isinstance(value, bool) for value in flags.values())
-        and all(isinstance(value, int) and value > 0 for value in shape)
-        and texts["kind"] in KINDS
-        and (texts["kind"] != "boolean" or len(levels) in (0, 2))
+    given: dict[str, Any] = {
+        key: tuple(x) if isinstance(x, list) else x for key, x in content.items()
+    }
+    column = ColumnPlan(**given)
+    right = all(
+        type(getattr(column, one.name)) is type("" if one.default is NO_DEFAULT else one.default)
+        for one in fields(ColumnPlan)
     )
-    if not right:
-        raise ValueError(f"column {texts['name']!r}")
-    numbers = tuple(float(value) for value in fill)
-    lists: dict[str, Any] = {"levels": levels, "fill": numbers, "shape": shape, "of": of}
-    lists = {key: tuple(value) for key, value in lists.items()}
-    column = ColumnPlan(**texts, **flags, **lists, origin=origin)
+    right = right and all(isinstance(text, str) for text in (*column.levels, *column.of))
+    words = column.kind != "boolean" or len(column.levels) in (0, 2)
+    if not (right and words and column.kind in KINDS):
+        raise ValueError(f"column {column.name!r}")
+    numbers = tuple(float(value) for value in column.fill)
     if not np.isfinite(numbers).all() or (numbers and len(numbers) != len(column.features)):
         raise ValueError(f"column {column.name!r} has {len(numbers)} values to fill in")
-    return column
+    return replace(column, fill=numbers)

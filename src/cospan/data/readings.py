@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .values import days, family, numbers, storage, text_bytes, whole_numbers
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from .arrow import pa, pc
+from .values import days, family, numbers, storage, text_bytes
 
 #: Texts that stand for a missing value: those that Arrow takes for one in CSV files, and what
 #: statistics packages and people write.
@@ -32,6 +30,8 @@ BOOLEANS = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("off", "o
 #: What is counted in a text; capitals are letters, too.
 PARTS = ("length", "digits", "letters", "capitals", "blanks", "other characters")
 AMBIGUOUS = "ambiguous"
+#: Longer texts are cut: no category, number or date is written so.
+LONGEST_TEXT = 2**16
 TRIED = 16  # texts that are tried before a whole column
 #: Between the readings of a column whose sets are written differently.
 _OR = " or "
@@ -56,14 +56,13 @@ def coded(array: pa.Array) -> Coded:
 
     Numbers and other values get the text one would write for them: 3 and 3.0 are "3".
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     array = storage(array)
     if not pa.types.is_dictionary(array.type):
         array = pc.dictionary_encode(array)
     as_written = as_texts(array.dictionary)
     texts = pc.utf8_trim_whitespace(as_written)
+    if texts.nbytes > LONGEST_TEXT and pc.max(pc.binary_length(texts)).as_py() > LONGEST_TEXT:
+        texts = pc.utf8_slice_codeunits(texts, 0, LONGEST_TEXT)
     longer = pc.not_equal(pc.binary_length(as_written), pc.binary_length(texts))
     padded = np.asarray(pc.fill_null(longer, False).to_numpy(zero_copy_only=False))
     words = pa.array(MISSING_TEXTS, texts.type)
@@ -79,9 +78,6 @@ def coded(array: pa.Array) -> Coded:
 
 def as_texts(values: pa.Array) -> pa.Array:
     """The texts that one would write for these values."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     values = storage(values)
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         return values
@@ -105,8 +101,6 @@ def plain_values(array: pa.Array, kind: str) -> NDArray[np.float64] | None:
     This is how nearly all columns of text files are read: Arrow's own parsers take some
     nanoseconds a value, where a text that is looked up and matched takes hundreds.
     """
-    import pyarrow as pa
-
     array = storage(array)
     if pa.types.is_dictionary(array.type):
         each = plain_values(array.dictionary, kind)
@@ -124,9 +118,6 @@ def plain_values(array: pa.Array, kind: str) -> NDArray[np.float64] | None:
 
 
 def _plain(array: pa.Array, kind: str) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if kind == "number":
         return pc.cast(array, pa.float64())
     if pc.any(pc.equal(pc.binary_length(array), 13)).as_py():  # a day and an hour is no date
@@ -134,28 +125,8 @@ def _plain(array: pa.Array, kind: str) -> pa.Array:
     return days(pc.cast(array, pa.timestamp("us")))
 
 
-def above(array: pa.Array, origin: int) -> NDArray[np.float64]:
-    """Numbers less an origin; NaN where missing. Whole numbers lose no digit on the way.
-
-    >>> import pyarrow as pa
-    >>> above(pa.array([2**60 + 1, None]), 2**60)
-    array([ 1., nan])
-    """
-    whole = whole_numbers(array)
-    if whole is None:
-        found = plain_values(array, "number")
-        return (numbers(array) if found is None else found) - origin
-    values = whole.fill_null(0).to_numpy(zero_copy_only=False)
-    upper, lower = values >> 32, values & 0xFFFFFFFF
-    apart = (upper - float(origin >> 32)) * 2.0**32 + (lower - float(origin & 0xFFFFFFFF))
-    return np.asarray(np.where(whole.is_null().to_numpy(zero_copy_only=False), np.nan, apart))
-
-
 def truths(texts: pa.Array, pair: tuple[str, str]) -> NDArray[np.float64]:
     """1 and 0 for the words of `pair`, (false, true), in any case; NaN for other texts."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     lower = pc.utf8_lower(texts)
     place = pc.index_in(lower, value_set=pa.array(pair, lower.type))
     return np.asarray(pc.cast(place, pa.float64()).to_numpy(zero_copy_only=False))
@@ -183,33 +154,17 @@ class Reading(NamedTuple):
 
 
 def _replaced(texts: pa.Array, *steps: tuple[str, str]) -> pa.Array:
-    import pyarrow.compute as pc
-
     for pattern, replacement in steps:
         texts = pc.replace_substring_regex(texts, pattern=pattern, replacement=replacement)
     return texts
 
 
-def _floats(texts: pa.Array) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    return pc.cast(texts, pa.float64())
-
-
-def _comma(texts: pa.Array) -> pa.Array:
-    return _floats(_replaced(texts, (r"\.", ""), (",", ".")))
-
-
-def _thousands(texts: pa.Array) -> pa.Array:
-    return _floats(_replaced(texts, (",", "")))
+def _floats(texts: pa.Array, *steps: tuple[str, str]) -> pa.Array:
+    return pc.cast(_replaced(texts, *steps), pa.float64())
 
 
 def _moments(texts: pa.Array) -> pa.Array:
     """Days since 1970 of ISO dates and times, with or without a time zone."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     texts = _replaced(texts, (r"(\.\d{6})\d+", r"\1"))
     zoned = pc.match_substring_regex(texts, pattern=ZONE)
     plain = pc.if_else(zoned, None, texts)
@@ -219,14 +174,8 @@ def _moments(texts: pa.Array) -> pa.Array:
     )
 
 
-def _iso(texts: pa.Array) -> pa.Array:
-    return _moments(_replaced(texts, (r"([ T])(\d):", r"\10\2:")))
-
-
 def _clock(texts: pa.Array) -> pa.Array:
     """Times of day in days: 23:59, or 11:59 PM."""
-    import pyarrow.compute as pc
-
     bare = _replaced(texts, (" ?[AaPp][Mm]$", ""), (r"^(\d):", r"0\1:"), ("^", "1970-01-01 "))
     found = _moments(bare)
     afternoon = pc.match_substring(texts, "pm", ignore_case=True)
@@ -256,8 +205,6 @@ def _date(order: str) -> Reading:
     iso = "-".join(rf"\{fields.index(field) + 1}" for field in ("year", "month", "day"))
 
     def numbers(texts: pa.Array) -> pa.Array:
-        import pyarrow.compute as pc
-
         dates = _replaced(texts, ("[ T].*", ""), (r"\b(\d)\b", r"0\1"), (f"^{pattern}$", iso))
         timed = pc.match_substring(texts, ":")
         if not pc.any(timed).as_py():
@@ -274,10 +221,20 @@ _DATES = (
 )  # fmt: skip
 READINGS = {
     "point": Reading("number", rf"^[+-]?(?:{_DIGITS}{_POWER}|(?i:inf|infinity))$", _floats),
-    "comma": Reading("number", rf"^[+-]?(?:\d{{1,3}}(?:\.\d{{3}})+|\d+)(?:,\d+)?{_POWER}$", _comma),
-    "thousands": Reading("number", r"^[+-]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?$", _thousands),
+    "comma": Reading(
+        "number",
+        rf"^[+-]?(?:\d{{1,3}}(?:\.\d{{3}})+|\d+)(?:,\d+)?{_POWER}$",
+        lambda texts: _floats(texts, (r"\.", ""), (",", ".")),
+    ),
+    "thousands": Reading(
+        "number",
+        r"^[+-]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?$",
+        lambda texts: _floats(texts, (",", "")),
+    ),
     "iso date": Reading(
-        "date", rf"^\d{{4}}-\d\d-\d\d(?:[ T]{_HOURS}{_MINUTES}(?:Z|[+-]\d\d:?(?:\d\d)?)?)?$", _iso
+        "date",
+        rf"^\d{{4}}-\d\d-\d\d(?:[ T]{_HOURS}{_MINUTES}(?:Z|[+-]\d\d:?(?:\d\d)?)?)?$",
+        lambda texts: _moments(_replaced(texts, (r"([ T])(\d):", r"\10\2:"))),
     ),
     **{order: _date(order) for order in _DATES},
     "clock": Reading("duration", rf"^{_TIME}$", _clock),
@@ -293,9 +250,6 @@ def parsed(texts: pa.Array, reading: str) -> pa.Array:
     >>> parsed(pa.array(["1.234,5", "2", "x"]), "comma").to_pylist()
     [1234.5, 2.0, None]
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if _OR in reading:
         return pc.coalesce(*(parsed(texts, one) for one in single_readings(reading)))
     how = READINGS[reading]
@@ -373,10 +327,8 @@ def text_parts(array: pa.Array) -> NDArray[np.float64]:
     >>> text_parts(pa.array(["AB-12 x", None])).tolist()[0]
     [7.0, 2.0, 3.0, 2.0, 1.0, 1.0]
     """
-    import pyarrow as pa
-
     array = storage(array)
-    if family(array.type) in ("other", "vector", "nothing"):
+    if family(array.type) in ("other", "nothing"):
         return np.full((len(array), len(PARTS)), np.nan)
     if not pa.types.is_dictionary(array.type):
         return _counted(as_texts(array))
@@ -385,9 +337,6 @@ def text_parts(array: pa.Array) -> NDArray[np.float64]:
 
 
 def _counted(texts: pa.Array) -> NDArray[np.float64]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     known = pc.invert(pc.is_in(texts, value_set=pa.array([None, *MISSING_TEXTS], texts.type)))
     strips = [_characters(*strip) for strip in text_bytes(texts.fill_null(""))]
     digits, others, capitals, blanks, further = np.concatenate(

@@ -39,23 +39,22 @@ MINUTES = 24 * 60
 
 @dataclass
 class Moments:
-    """Count, mean, sum of squared deviations, least and largest of some numbers, place by place.
+    """Count, mean, sum of squared deviations, least and largest of some numbers.
 
-    A number is one place; a list of numbers has as many as its length. `add` takes (n,) or
-    (n, places) without missing values; absurd ones are counted and nothing else.
+    `add` takes values without missing ones; absurd ones are counted and nothing else.
 
     >>> both = Moments()
     >>> both.add(np.array([1.0, 2.0]))
     >>> both.add(np.array([6.0, np.inf]))
-    >>> both.count, float(both.mean), float(both.low), float(both.high), both.absurd
+    >>> both.count, both.mean, both.low, both.high, both.absurd
     (3, 3.0, 1.0, 6.0, 1)
     """
 
     count: int = 0
-    mean: Any = 0.0
-    squares: Any = 0.0
-    low: Any = math.inf
-    high: Any = -math.inf
+    mean: float = 0.0
+    squares: float = 0.0
+    low: float = math.inf
+    high: float = -math.inf
     absurd: int = 0
     common: float = math.nan  # where nearly all values are one, this one
     commons: int = 0  # and how many are
@@ -69,15 +68,14 @@ class Moments:
     def add(self, values: NDArray[Any], weights: NDArray[Any] | None = None) -> None:
         """Further values; `weights` says how often each occurs."""
         if not all_usual(values):
-            odd = absurd(values).reshape(len(values), -1).any(axis=1)
+            odd = absurd(values)
             self.absurd += int(odd.sum() if weights is None else weights[odd].sum())
             values = values[~odd]
             weights = None if weights is None else weights[~odd]
         if len(values) == 0:
             return
         part = self._of(values, weights)
-        if values.ndim == 1:
-            self._count_common(values, weights)
+        self._count_common(values, weights)
         if self.minutes is not None:
             minute = np.floor(60 * hours_of(values) + WITHIN_MINUTE).astype(np.intp) % MINUTES
             part.minutes = np.bincount(minute, weights, MINUTES)
@@ -87,14 +85,14 @@ class Moments:
     def _of(values: NDArray[Any], weights: NDArray[Any] | None) -> Moments:
         if weights is None:
             count = len(values)
-            mean = values.mean(axis=0, dtype=np.float64)
+            mean = float(values.mean(dtype=np.float64))
             away = values - mean
-            squares = np.einsum("i...,i...->...", away, away)
+            squares = float(away @ away)
         else:
             count = int(weights.sum())
-            mean = (weights @ values) / count
-            squares = weights @ (values - mean) ** 2
-        return Moments(count, mean, squares, values.min(axis=0), values.max(axis=0))
+            mean = float(weights @ values) / count
+            squares = float(weights @ (values - mean) ** 2)
+        return Moments(count, mean, squares, float(values.min()), float(values.max()))
 
     def _count_common(self, values: NDArray[Any], weights: NDArray[Any] | None) -> None:
         if math.isnan(self.common):
@@ -115,20 +113,17 @@ class Moments:
         self.commons += other.commons if other.common == self.common else 0
         count = self.count + other.count
         step = other.mean - self.mean if self.count else other.mean
-        self.squares = self.squares + other.squares
-        if self.count:
-            self.squares = self.squares + step**2 * (self.count * other.count / count)
-        self.mean = self.mean + step * (other.count / count)
-        self.low = np.minimum(self.low, other.low)
-        self.high = np.maximum(self.high, other.high)
+        self.squares += other.squares + step**2 * (self.count * other.count / count)
+        self.mean += step * (other.count / count)
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
         self.count = count
         if other.minutes is not None:
             self.minutes = other.minutes + (0 if self.minutes is None else self.minutes)
 
     @property
-    def deviation(self) -> Any:
+    def deviation(self) -> float:
         """Standard deviation, with divisor count."""
-        return np.sqrt(self.squares / max(1, self.count))
+        return math.sqrt(self.squares / max(1, self.count))
 
 
 @dataclass
@@ -172,6 +167,16 @@ class Distinct:
 
     def merge(self, other: Distinct) -> None:
         self.add(other.hashes)
+
+    def shared(self, other: Distinct) -> float:
+        """The share of the different values of both that both have (of the least hashes)."""
+        a, b = self.hashes, other.hashes
+        if not len(a) or not len(b):
+            return 0.0
+        if max(len(a), len(b)) == HASHES:
+            limit = min(a[-1], b[-1])
+            a, b = a[a <= limit], b[b <= limit]
+        return len(np.intersect1d(a, b)) / max(1, len(np.union1d(a, b)))
 
     @property
     def estimate(self) -> int:

@@ -17,7 +17,7 @@ from cospan.base.notes import Note
 from cospan.base.text import plural
 from cospan.errors import InputError, SourceError
 
-from .base import Chunk, Options, Reader, listing
+from .base import Chunk, Options, Reader, joined, listing
 from .matching import SchemaChange, absurd_values
 from .values import absurd, all_usual
 
@@ -114,7 +114,7 @@ class Source:
         size = self._options.rows_per_chunk(self.n_features, self.dtype)
         cleaning = _Cleaning(self._reader, self._options, size, self.name)
         seen = 0
-        for chunk in even(cleaning.chunks(), size, joined):
+        for chunk in even(cleaning.chunks(), size):
             seen += len(chunk.rows)
             yield chunk._replace(rows=np.ascontiguousarray(chunk.rows))
         self.n_rows = seen
@@ -146,39 +146,42 @@ class _Cleaning:
 
     def chunks(self) -> Iterator[Chunk]:
         given = 0
-        for block in self._blocks(self._unlabelled):
-            whole = self._reader.clean or block.rows.dtype.kind in "biu"
-            chunk = block._replace(rows=block.rows.astype(self._reader.dtype, copy=False))
-            if not whole and not all_usual(chunk.rows):
+        for chunk in self._floats(self._unlabelled):
+            if not self._reader.clean and not all_usual(chunk.rows):
                 chunk = self._cleaned(chunk)
             # After the first gap the rest is read only to count: the message names them all.
             if len(chunk.rows) and not self._gapped:
                 given += len(chunk.rows)
                 yield chunk
         if self._gapped:
-            raise InputError(self._complaint())
+            counts = self._counted(self._gaps)
+            worst = sorted(counts, key=lambda name: -counts[name])[:8]
+            raise InputError(
+                f"{self._name}: values are missing in {self._gapped:,} rows, in column "
+                f"{', '.join(f'{name!r} ({counts[name]:,})' for name in worst)}"
+                f'{" and others" if len(counts) > 8 else ""}; missing="drop" leaves these rows '
+                'out, missing="mean" puts in the mean, in tables missing="indicator" also says '
+                "where."
+            )
         if not given:
             raise SourceError(
                 f'{self._name}: every row has a missing value, so missing="drop" leaves none.'
             )
 
-    def _blocks(self, notes: list[Note]) -> Iterator[Chunk]:
-        return taken(self._reader.blocks(self._size), self._options, self._name, notes)
+    def _floats(self, notes: list[Note]) -> Iterator[Chunk]:
+        for block in taken(self._reader.blocks(self._size), self._options, self._name, notes):
+            yield block._replace(rows=block.rows.astype(self._reader.dtype, copy=False))
 
     def _cleaned(self, chunk: Chunk) -> Chunk:
-        missing = self._options.missing
-        odd = absurd(chunk.rows)
+        odd, absent = absurd(chunk.rows), np.isnan(chunk.rows)
         self._absurd += odd.sum(axis=0)
-        absent = np.isnan(chunk.rows)
-        if missing == "drop":
+        if self._options.missing == "drop":
             whole = ~(absent | odd).any(axis=1)
             self._dropped += len(whole) - int(whole.sum())
             return chunk.take(whole)
-        if absent.any() and missing != "mean":
+        if absent.any() and self._options.missing != "mean":
             self._gaps += absent.sum(axis=0)
             self._gapped += int(absent.any(axis=1).sum())
-            return chunk
-        if not (absent | odd).any():
             return chunk
         if self._means is None:
             self._means = self._column_means()
@@ -186,76 +189,57 @@ class _Cleaning:
 
     def _column_means(self) -> NDArray[Any]:
         """Mean of each column's usual values among the rows taken: one pass."""
-        reader = self._reader
-        total, count = np.zeros(reader.n_features), np.zeros(reader.n_features, dtype=np.int64)
-        odd = np.zeros(reader.n_features, dtype=np.int64)
-        for block in self._blocks([]):
-            rows = block.rows.astype(reader.dtype, copy=False)
-            unusual = absurd(rows)
-            odd += unusual.sum(axis=0)
-            present = ~(np.isnan(rows) | unusual)
-            total += np.where(present, rows, 0).sum(axis=0, dtype=np.float64)
-            count += present.sum(axis=0)
-        empty = np.flatnonzero((count == 0) & (odd == 0))
-        if len(empty):
-            columns = listing(list(map(self._called, empty.tolist())))
+        total, count, known = np.zeros((3, self._reader.n_features))
+        for chunk in self._floats([]):
+            odd, absent = absurd(chunk.rows), np.isnan(chunk.rows)
+            total += np.where(absent | odd, 0, chunk.rows).sum(axis=0, dtype=np.float64)
+            count += (~(absent | odd)).sum(axis=0)
+            known += (~absent).sum(axis=0)
+        if not known.all():
             raise InputError(
-                f"{self._name}: column {columns} has no value at all, so there is no mean to put "
-                "in; leave it out with columns=."
+                f"{self._name}: column {listing(list(self._counted(known == 0)))} has no value at "
+                "all, so there is no mean to put in; leave it out with columns=."
             )
-        return (total / np.maximum(count, 1)).astype(reader.dtype)
+        return (total / np.maximum(count, 1)).astype(self._reader.dtype)
 
-    def _called(self, place: int) -> str:
+    def _counted(self, counts: NDArray[Any]) -> dict[str, int]:
+        """How often it happens in each column, where it does; a category makes several features."""
         names = self._reader.owners or self._reader.feature_names
-        return names[place] if names else str(place)
-
-    def _complaint(self, limit: int = 8) -> str:
-        counts: dict[str, int] = {}
-        for i in np.flatnonzero(self._gaps).tolist():  # a category makes several features
-            name = self._called(i)
-            counts[name] = max(counts.get(name, 0), int(self._gaps[i]))
-        worst = sorted(counts, key=lambda name: -counts[name])
-        parts = [f"{name!r} ({counts[name]:,})" for name in worst[:limit]]
-        more = f" and {len(worst) - limit:,} more columns" if len(worst) > limit else ""
-        table = self._reader.owners is not None
-        return (
-            f"{self._name}: values are missing in {self._gapped:,} rows, in column "
-            f'{", ".join(parts)}{more}; missing="drop" leaves these rows out, missing="mean" puts '
-            "in the column's mean"
-            + (', missing="indicator" also a feature that says where.' if table else ".")
-        )
+        found: dict[str, int] = {}
+        for i in np.flatnonzero(counts).tolist():
+            name = names[i] if names else str(i)
+            found[name] = max(found.get(name, 0), int(counts[i]))
+        return found
 
     def absurd(self) -> dict[str, int]:
         """How many absurd values each column had."""
-        return {self._called(int(i)): int(self._absurd[i]) for i in np.flatnonzero(self._absurd)}
+        return self._counted(self._absurd)
 
     def notes(self, given: int) -> list[Note]:
         """What the pass met, of which `given` rows are left."""
-        found = list(self._unlabelled)
-        if self._dropped:
-            said = "rows have" if self._dropped > 1 else "rows has"
-            was = "were" if self._dropped > 1 else "was"
-            whole = given + self._dropped
-            text = f"{self._dropped:,} of {whole:,} {said} a missing value and {was} left out."
-            found.append(Note("rows left out", f"{self._name}: {text}"))
-        return found
+        if not self._dropped:
+            return self._unlabelled
+        rows = f"{self._dropped:,} of {given + self._dropped:,} rows"
+        text = f"{self._name}: {rows} have a missing value and were left out."
+        return [*self._unlabelled, Note("rows left out", text)]
 
 
 def taken(
-    blocks: Iterable[Any], options: Options, name: str, notes: list[Note] | None = None
-) -> Iterator[Any]:
+    blocks: Iterable[Chunk], options: Options, name: str, notes: list[Note] | None = None
+) -> Iterator[Chunk]:
     """Blocks with only the rows of the class asked for, or with complete labels."""
     value = options.label_value
     others: set[Any] = set()
     rows = kept = bare = 0
     for block in blocks:
         rows += len(block.ids)
-        if block.labels is not None:
-            unlabelled = _unlabelled(block.labels)
+        labels = block.labels
+        if labels is not None:
+            unlabelled = _unlabelled(labels)
             if value is not None:
-                mask = matches(block.labels, value)
+                mask = matches(labels, value)
                 if not kept and not mask.any():
-                    others.update(np.unique(block.labels[~unlabelled]).tolist())
+                    others.update(np.unique(labels[~unlabelled]).tolist())
                 block = (block if mask.all() else block.take(mask))._replace(labels=None)
             elif unlabelled.any():
                 if options.missing == "error":
@@ -265,8 +249,8 @@ def taken(
                         'missing="error".'
                     )
                 bare += int(unlabelled.sum())
-                block = block.take(~unlabelled)
-                block = block._replace(labels=np.array(block.labels.tolist()))
+                whole = np.array(labels[~unlabelled].tolist())
+                block = block.take(~unlabelled)._replace(labels=whole)
         kept += len(block.ids)
         if len(block.ids):
             yield block
@@ -312,13 +296,10 @@ def _unlabelled(labels: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def even(
-    blocks: Iterable[Any],
-    size: int,
-    join: Callable[[list[Any]], Any],
-    share: Callable[[Any], float] = lambda block: 0.0,
-) -> Iterator[Any]:
+    blocks: Iterable[Chunk], size: int, share: Callable[[Chunk], float] = lambda block: 0.0
+) -> Iterator[Chunk]:
     """The same rows in blocks of `size`, the last one shorter; fewer where a block's share is 1."""
-    waiting: list[Any] = []
+    waiting: list[Chunk] = []
     rows, held = 0, 0.0
     for block in blocks:
         start = 0
@@ -329,22 +310,13 @@ def even(
             held += share(piece)
             waiting.append(piece)
             if rows == size or held > 1:
-                yield join(waiting)
+                yield joined(waiting)
                 waiting, rows, held = [], 0, 0.0
     if waiting:
-        yield join(waiting)
+        yield joined(waiting)
 
 
-def joined(chunks: list[Chunk]) -> Chunk:
-    """Several chunks as one."""
-    if len(chunks) == 1:
-        return chunks[0]
-    columns = zip(*chunks, strict=True)
-    whole: Any = (None if column[0] is None else np.concatenate(column) for column in columns)
-    return Chunk(*whole)
-
-
-def classes_in(blocks: Iterable[Any]) -> list[Any]:
+def classes_in(blocks: Iterable[Chunk]) -> list[Any]:
     """The different labels of some blocks, sorted as text."""
     values: set[Any] = set()
     for block in blocks:

@@ -12,21 +12,26 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cospan.base.notes import Note
 from cospan.base.packages import needed
 from cospan.base.text import first_line
 from cospan.errors import InputError, SourceError
 
+from .arrow import pa, pq
 from .base import listing
 from .paths import reading
-from .values import OBJECTS, decoded, family, is_list, is_numeric, storage
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from .values import (
+    OBJECTS,
+    decoded,
+    family,
+    storage,
+    stored_type,
+)
 
 #: Rows looked at to find what the columns of a dataframe hold, and how long the lists in one are.
 PROBE_ROWS = 1000
@@ -34,6 +39,8 @@ PROBE_ROWS = 1000
 DECODE_BYTES = 6 * 2**20
 #: All column buffers of a Parquet file together take about this much.
 BUFFER_BYTES = 32 * 2**20
+#: A list of more numbers, each of which becomes a feature with a name, is refused.
+MOST_PLACES = 2**16
 INDEX = "__index__"
 
 
@@ -82,8 +89,6 @@ def object_stream(obj: Any, name: str | None) -> TableStream | None:
 
 def _table_of(obj: Any) -> pa.Table:
     """Columns under their names, or a stream of Arrow batches, as a table."""
-    import pyarrow as pa
-
     try:
         if isinstance(obj, pa.RecordBatch):
             return pa.Table.from_batches([obj])
@@ -92,44 +97,23 @@ def _table_of(obj: Any) -> pa.Table:
 
             return from_dataframe(obj)
         return pa.table(dict(obj) if isinstance(obj, Mapping) else obj)
-    except OverflowError as error:
-        beyond = [c for c, values in dict(obj).items() if any(map(_is_beyond, values))]
-        raise InputError(
-            f"Column {listing(beyond)} of the {type(obj).__name__} holds whole numbers of more "
-            "than 64 bits; turn them into floats."
-        ) from error
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         raise InputError(
             f"The {type(obj).__name__} is not a table ({first_line(error)}); give columns of one "
             "length by their names, or a dataframe (to_frame() makes one of a single column)."
         ) from error
 
 
-def _is_beyond(value: Any) -> bool:
-    return isinstance(value, int) and abs(value) >= 2**63
-
-
-def _plain_type(type_: pa.DataType) -> pa.DataType:
-    """Views of text and of bytes, which few functions of Arrow take, as the plain types."""
-    import pyarrow as pa
-
-    if pa.types.is_string_view(type_):
-        return pa.large_string()
-    return pa.large_binary() if pa.types.is_binary_view(type_) else type_
-
-
 class ArrowStream(TableStream):
     """An Arrow table in memory."""
 
     def __init__(self, table: pa.Table, name: str) -> None:
-        import pyarrow as pa
-
-        views = {f.name: _plain_type(f.type) for f in table.schema}
-        if any(views[f.name] != f.type for f in table.schema):
-            table = table.cast(pa.schema([f.with_type(views[f.name]) for f in table.schema]))
-        self.name = name
-        self.schema = table.schema
-        self.n_rows = table.num_rows
+        # Few functions of Arrow take views of text and of bytes.
+        views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+        if any(field.type in views for field in table.schema):
+            fields = [f.with_type(views.get(f.type, f.type)) for f in table.schema]
+            table = table.cast(pa.schema(fields))
+        self.name, self.schema, self.n_rows = name, table.schema, table.num_rows
         self._table = table
 
     def batches(
@@ -145,10 +129,7 @@ class PandasStream(TableStream):
     """
 
     def __init__(self, frame: Any, name: str) -> None:
-        import pyarrow as pa
-
-        self.name = name
-        self.n_rows = len(frame)
+        self.name, self.n_rows = name, len(frame)
         if any(type(column) is not str for column in frame.columns):
             frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
         if not frame.columns.is_unique:
@@ -156,82 +137,137 @@ class PandasStream(TableStream):
             raise InputError(
                 f"The dataframe has more than one column called {listing(twice)}; rename them."
             )
-        self._frame = frame
+        # Arrow takes neither sparse values nor intervals, also as categories.
+        sparse = [c for c, kind in frame.dtypes.items() if hasattr(kind, "fill_value")]
+        within = {c: getattr(k, "categories", frame[c]).dtype for c, k in frame.dtypes.items()}
+        intervals = [c for c, kind in within.items() if hasattr(kind, "closed")]
+        self._frame = frame.assign(
+            **{c: frame[c].sparse.to_dense() for c in sparse},
+            **{c: frame[c].astype("string").astype("category") for c in intervals},
+        )
         counted = type(frame.index).__name__ == "RangeIndex" and frame.index.start == 0
         self.index = None if counted else INDEX
-        fields = list(self._batch(frame.iloc[:PROBE_ROWS]).schema)
+        fields = list(_pandas_batch(self._frame.iloc[:PROBE_ROWS]).schema)
         self.schema = pa.schema(fields if counted else [*fields, pa.field(INDEX, pa.string())])
 
     def batches(
         self, columns: Sequence[str], size: int, numbers: Collection[str] = ()
     ) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
         own = [column for column in columns if column != INDEX]
         # A selection copies the columns; all of them need none.
         chosen = self._frame if own == list(self._frame.columns) else self._frame[own]
         for start in range(0, self.n_rows or 0, size):
             part = chosen.iloc[start : start + size]
-            batch = self._batch(part)
+            batch = _pandas_batch(part)
             if INDEX in columns:
                 whole = getattr(part.index, "dtype", None) == "int64"
                 values = list(part.index) if whole else [str(value) for value in part.index]
                 batch = batch.append_column(INDEX, pa.array(values))
             yield batch.select(list(columns))
 
-    def _batch(self, part: Any) -> pa.RecordBatch:
-        import pyarrow as pa
 
-        try:
-            table = pa.Table.from_pandas(part, preserve_index=False).combine_chunks()
-            plain = not any(hasattr(kind, "closed") for kind in part.dtypes.map(_categories))
-            if plain and table.num_rows:
-                return table.replace_schema_metadata(None).to_batches()[0]
-        except (pa.ArrowException, OverflowError, TypeError, ValueError, NotImplementedError):
-            pass
-        arrays = [_pandas_array(part.iloc[:, i]) for i in range(part.shape[1])]
-        return pa.RecordBatch.from_arrays(arrays, names=list(part.columns))
-
-
-def _categories(kind: Any) -> Any:
-    return getattr(getattr(kind, "categories", None), "dtype", kind)
-
-
-def _pandas_array(values: Any) -> pa.Array:
-    """One column; intervals as categories, sparse values as dense ones, mixtures as texts."""
-    import pyarrow as pa
-
-    if hasattr(values.dtype, "fill_value") and hasattr(values, "sparse"):
-        values = values.sparse.to_dense()
-    if hasattr(_categories(values.dtype), "closed"):
-        values = values.astype("string").astype("category")
+def _pandas_batch(part: Any) -> pa.RecordBatch:
+    refused = (pa.ArrowException, OverflowError, TypeError, ValueError, NotImplementedError)
     try:
-        return storage(pa.array(values, from_pandas=True))
-    except (pa.ArrowException, OverflowError, TypeError, ValueError, NotImplementedError):
-        texts = _as_texts(values.tolist())
-    if texts is not None:
-        return pa.array(texts, pa.string())
-    # A type that no reading takes, and that says what is there.
-    return pa.array([{}] * len(values), pa.struct([(OBJECTS, pa.null())]))
+        return pa.RecordBatch.from_pandas(part, preserve_index=False).replace_schema_metadata(None)
+    except refused:
+        pass
+    arrays = []
+    for column in part.columns:
+        try:
+            arrays.append(storage(pa.array(part[column], from_pandas=True)))
+        except refused:
+            arrays.append(_mixed(part[column]))
+    return pa.RecordBatch.from_arrays(arrays, names=list(part.columns))
 
 
-def _as_texts(values: list[Any]) -> list[str | None] | None:
-    """Numbers and texts of one column as texts; None if there is anything else among them."""
-    texts: list[str | None] = []
-    for value in values:
-        if value is None or value is not value or (isinstance(value, float) and value != value):
-            texts.append(None)
-        elif isinstance(value, float) and value.is_integer():
-            texts.append(str(int(value)))
-        elif isinstance(value, int) and abs(value) > sys.float_info.max:
-            texts.append("inf" if value > 0 else "-inf")
-        elif isinstance(value, str | bool | int | float | Decimal | np.generic):
-            texts.append(str(value))
-        elif type(value).__name__ in ("NAType", "NaTType"):
-            texts.append(None)
-        else:
-            return None
-    return texts
+def _mixed(values: Any) -> pa.Array:
+    """Numbers and texts of one column as texts; a type that no reading takes for other objects."""
+    known = (str, bool, int, float, Decimal, np.generic)
+    if not all(isinstance(value, known) for value in values[values.notna()].tolist()):
+        return pa.array([{}] * len(values), pa.struct([(OBJECTS, pa.null())]))
+    texts = values.astype(object).map(_written, na_action="ignore")
+    return pa.array(texts, pa.string(), from_pandas=True)
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, int) and abs(value) > sys.float_info.max:
+        return "inf"
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if whole else str(value)
+
+
+class FlatLists(TableStream):
+    """A table whose lists of numbers, of one length each, are columns: embedding[0], ..."""
+
+    def __init__(self, stream: TableStream, lists: list[str]) -> None:
+        self._stream, self.lists = stream, lists
+        self._widths: dict[str, int] = {}
+        for name in ("name", "n_rows", "index", "hidden", "written", "notes", "keeps"):
+            setattr(self, name, getattr(stream, name))
+        for batch in stream.batches(lists, PROBE_ROWS):
+            for column in lists:
+                lengths = decoded(batch.column(column)).drop_null().value_lengths()
+                if column not in self._widths and len(lengths) and lengths[0].as_py():
+                    self._widths[column] = lengths[0].as_py()
+            if len(self._widths) == len(lists):
+                break
+        wide = [column for column in lists if not 0 < self._widths.get(column, 0) <= MOST_PLACES]
+        if wide:
+            raise SourceError(
+                f"{self.name}: column {listing(wide)} holds empty lists only, or lists of more "
+                f"than {MOST_PLACES:,} numbers; save them as an array (.npy), or drop= them."
+            )
+        fields: list[pa.Field] = []
+        self._owners: dict[str, str] = {}
+        for field in stream.schema:
+            places = [f"{field.name}[{i}]" for i in range(self._widths.get(field.name, 0))]
+            kind = stored_type(field.type).value_type if places else field.type
+            fields += [pa.field(name, kind) for name in places or [field.name]]
+            self._owners.update(dict.fromkeys(places, field.name))
+        self.schema = pa.schema(fields, stream.schema.metadata)
+        self.places = tuple(self._owners)
+
+    def spread(self, names: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+        """The same names of columns, with the places of a list for the list."""
+        places: dict[str, list[str]] = {}
+        for place, owner in self._owners.items():
+            places.setdefault(owner, []).append(place)
+        return None if names is None else tuple(x for n in names for x in places.get(n, [n]))
+
+    def batches(
+        self, columns: Sequence[str], size: int, numbers: Collection[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
+        own = list(dict.fromkeys(self._owners.get(column, column) for column in columns))
+        start = 0
+        for batch in self._stream.batches(own, size, numbers):
+            found = dict(zip(own, batch.columns, strict=True))
+            for column in self._widths.keys() & found.keys() - set(columns):
+                rows = self.rows(column, found.pop(column), start)
+                found.update({f"{column}[{i}]": pa.array(x) for i, x in enumerate(rows.T)})
+            start += batch.num_rows
+            arrays = [found[column] for column in columns]
+            yield pa.RecordBatch.from_arrays(arrays, list(columns))
+
+    def rows(self, column: str, array: pa.Array, start: int) -> NDArray[Any]:
+        """A column of lists as an array, NaN where one is missing."""
+        array = decoded(array)
+        present = np.asarray(array.is_valid().to_numpy(zero_copy_only=False))
+        lists, width = array.drop_null(), self._widths[column]
+        odd = np.flatnonzero(np.asarray(lists.value_lengths()) != width)
+        if len(odd):
+            row = start + int(np.flatnonzero(present)[odd[0]])
+            raise InputError(
+                f"{self.name}: column {column!r} has a list of {len(lists[int(odd[0])])} numbers "
+                f"in row {row}, where the first row has {width}; all lists of a column must be "
+                "equally long."
+            )
+        values = np.asarray(lists.flatten().to_numpy(zero_copy_only=False)).reshape(-1, width)
+        if present.all():
+            return values
+        rows = np.full((len(array), width), np.nan, np.result_type(values.dtype, np.float16))
+        rows[present] = values
+        return rows
 
 
 class _Files(TableStream):
@@ -245,26 +281,24 @@ class _Files(TableStream):
         self._partitions = [_partition(file, root) for file in self._files]
         if any(set(part) != set(self._partitions[0]) for part in self._partitions):
             raise SourceError(f"{root}: the files lie under different key=value folders.")
-        schema: pa.Schema | None = None
-        total: int | None = 0
+        self.n_rows = 0
+        schema: Any = None
         for file in self._files:
             with reading(file, self.kind):
                 own, rows = self._look_into(file)
                 str(own.names)  # names that are no text come to light here, not later
-            total = None if rows is None or total is None else total + rows
+            self.n_rows = None if rows is None or self.n_rows is None else self.n_rows + rows
             schema = own if schema is None else _united(schema, own, file, self._files[0])
-        if total == 0:
+        if self.n_rows == 0:
             raise SourceError(f"{self.name}: has no rows.")
-        self.n_rows = total
         self.index = _pandas_index(schema)
-        self.schema = _with_partitions(schema, self._partitions[0])
         self.hidden = frozenset(self._partitions[0])
+        partitions = [pa.field(key, pa.string()) for key in self._partitions[0]]
+        self.schema = pa.schema([*schema, *partitions], schema.metadata)
 
     def batches(
         self, columns: Sequence[str], size: int, numbers: Collection[str] = ()
     ) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
         own = [column for column in columns if column not in self.hidden]
         constants = [column for column in columns if column in self.hidden]
         for file, values in zip(self._files, self._partitions, strict=True):
@@ -296,14 +330,10 @@ class ParquetFiles(_Files):
     kind = "Parquet"
 
     def _look_into(self, file: Path) -> tuple[pa.Schema, int | None]:
-        import pyarrow.parquet as pq
-
         with pq.ParquetFile(file) as parquet:
             return parquet.schema_arrow, parquet.metadata.num_rows
 
     def _read(self, file: Path, columns: list[str], size: int) -> Iterator[pa.RecordBatch]:
-        import pyarrow.parquet as pq
-
         buffer = max(4096, BUFFER_BYTES // max(1, len(columns)))
         # Texts lie in the file with a number each: they are looked at once.
         texts = [c for c in columns if family(self.schema.field(c).type) == "text"]
@@ -324,21 +354,12 @@ class ArrowFiles(_Files):
     kind = "Arrow"
 
     def _look_into(self, file: Path) -> tuple[pa.Schema, int | None]:
-        import pyarrow as pa
-
         with closing(pa.memory_map(str(file), "r")) as stream:
             if not _is_file_format(file):
                 return pa.ipc.open_stream(stream).schema, None
-            schema = pa.ipc.open_file(stream).schema
-            if not len(schema):
-                return schema, 0
-            plain = [f.name for f in schema if is_numeric(f.type) and not is_list(f.type)]
-            cheap = (plain or schema.names)[:1]
-            return schema, sum(batch.num_rows for batch in _ipc_batches(stream, True, cheap))
+            return pa.ipc.open_file(stream).schema, None
 
     def _read(self, file: Path, columns: list[str], size: int) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
         with closing(pa.memory_map(str(file), "r")) as stream:
             yield from _ipc_batches(stream, _is_file_format(file), columns)
 
@@ -349,8 +370,6 @@ def _is_file_format(file: Path) -> bool:
 
 
 def _ipc_batches(stream: Any, file_format: bool, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-
     if not file_format:
         yield from pa.ipc.open_stream(stream)
         return
@@ -363,20 +382,20 @@ def _ipc_batches(stream: Any, file_format: bool, columns: list[str]) -> Iterator
 
 def _united(first: pa.Schema, other: pa.Schema, file: Path, first_file: Path) -> pa.Schema:
     """One schema for two files; a column with two number types is read as float64."""
-    import pyarrow as pa
-
     there = set(other.names)
     absent = [name for name in first.names if name not in there]
     if absent:
         raise SourceError(f"{file}: lacks column {listing(absent)}, which {first_file.name} has.")
     for i, field in enumerate(first):
         type_ = other.field(field.name).type
-        if is_numeric(type_) != is_numeric(field.type) or is_list(type_) != is_list(field.type):
+        kinds = {family(type_), family(field.type)}
+        numbers = kinds <= {"number", "boolean"}
+        if len(kinds) > 1 and kinds & {"number", "boolean", "list"} and not numbers:
             raise SourceError(
                 f"{file}: column {field.name!r} holds {type_}, where {first_file.name} has "
                 f"{field.type}."
             )
-        if type_ != field.type and is_numeric(type_) and not is_list(type_):
+        if type_ != field.type and numbers:
             first = first.set(i, pa.field(field.name, pa.float64()))
     return first
 
@@ -387,14 +406,6 @@ def _partition(file: Path, root: Path) -> dict[str, str]:
         return {}
     places = file.relative_to(root).parts[:-1]
     return dict(place.split("=", 1) for place in places if "=" in place)
-
-
-def _with_partitions(schema: Any, keys: Mapping[str, str]) -> pa.Schema:
-    import pyarrow as pa
-
-    for key in keys:
-        schema = schema.append(pa.field(key, pa.string()))
-    return schema
 
 
 def _pandas_index(schema: Any) -> str | None:

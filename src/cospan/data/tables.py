@@ -1,15 +1,14 @@
 """Tables: a stream of Arrow batches with label, identifiers and the columns that can be features.
 
-A :class:`Table` is learned and encoded by calls (``encoding``). Lists of numbers and images are
-rows of their own: there is nothing to encode.
+A :class:`Table` is learned and encoded by calls (``encoding``).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +17,9 @@ from cospan.base.notes import Note
 from cospan.errors import InputError, SourceError
 
 from .base import Chunk, Options, Reader, group_array, listing, require
-from .images import Decoder, is_image
 from .source import Source, classes_in, even, taken
-from .streams import PROBE_ROWS, TableStream
-from .values import common_float, family, list_rows, list_shape, values_of
+from .streams import FlatLists, TableStream
+from .values import common_float, family, values_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,28 +31,6 @@ if TYPE_CHECKING:
 LEARN_ROWS = 2**16
 #: Batches are joined to larger ones up to this much: each costs some microseconds for every column.
 JOINED_BYTES = 2**25
-#: No list in a table's cell may be longer: each of its numbers becomes a feature with a name.
-MAX_LIST = 2**22
-#: Longer texts are cut: no category, number or date is written so.
-LONGEST_TEXT = 2**16
-
-
-class RawBlock(NamedTuple):
-    """Some consecutive rows of a table as they come; like a Chunk, but not yet numbers."""
-
-    rows: pa.RecordBatch
-    ids: NDArray[Any]
-    labels: NDArray[Any] | None = None
-    groups: NDArray[Any] | None = None
-
-    def take(self, index: NDArray[Any] | slice) -> RawBlock:
-        """The rows that `index` picks, with what lies beside them."""
-        beside = (None if one is None else one[index] for one in (self.labels, self.groups))
-        if isinstance(index, slice):
-            start, stop, _ = index.indices(self.rows.num_rows)
-            return RawBlock(self.rows.slice(start, stop - start), self.ids[index], *beside)
-        picked = self.rows.filter(index) if index.dtype == bool else self.rows.take(index)
-        return RawBlock(picked, self.ids[index], *beside)
 
 
 class Table:
@@ -73,9 +49,7 @@ class Table:
 
     def __init__(self, stream: TableStream, options: Options, name: str | None = None) -> None:
         self.name = name or stream.name
-        self.n_rows = stream.n_rows
-        self.notes = stream.notes
-        self.schema = stream.schema
+        self.n_rows, self.notes, self.schema = stream.n_rows, stream.notes, stream.schema
         self.options = options
         self._stream = stream
         names = stream.schema.names
@@ -88,14 +62,13 @@ class Table:
         self._label = self._label_column(options.label)
         self._groups = group_array(options.groups, self.n_rows, self.name)
         self._group: str | None = options.groups if isinstance(options.groups, str) else None
-        if self._group is not None:
-            require(names, [self._group], self.name, "groups")
         self._id = options.id_column or stream.index
-        if options.id_column is not None:
-            require(names, [options.id_column], self.name, "id_column")
+        for given, column in (("groups", self._group), ("id_column", options.id_column)):
+            require(names, [] if column is None else [column], self.name, given)
         self.columns = self._chosen()
-        if options.strict:
-            self._refuse_other_kinds()
+        if options.strict and not stream.written:  # what text means is known when it is encoded
+            kinds = {column: family(self.schema.field(column).type) for column in self.columns}
+            self.refuse([c for c, kind in kinds.items() if kind not in ("number", "boolean")])
 
     @property
     def all_columns(self) -> list[str]:
@@ -114,7 +87,7 @@ class Table:
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
         """These columns as they come, in Arrow batches of at most `size` rows."""
-        return map(cut_texts, self._stream.batches(list(columns), size))
+        return self._stream.batches(list(columns), size)
 
     def blocks(
         self,
@@ -122,82 +95,49 @@ class Table:
         size: int,
         notes: list[Note] | None = None,
         numbers: Collection[str] = (),
-    ) -> Iterator[RawBlock]:
+    ) -> Iterator[Chunk]:
         """These columns of the rows asked for, with identifiers and labels, in blocks of `size`."""
-        raw = self._raw(columns, size, numbers=numbers)
+        raw = taken(self._raw(columns, size, numbers), self.options, self.name, notes)
         room = max(JOINED_BYTES, 8 * size * len(columns))  # where texts are long, blocks are short
-        return even(
-            taken(raw, self.options, self.name, notes),
-            size,
-            _joined,
-            lambda x: x.rows.nbytes / room,
-        )
+        return even(raw, size, lambda block: block.rows.nbytes / room)
 
     def _raw(
-        self,
-        columns: Sequence[str],
-        size: int,
-        *,
-        numbers: Collection[str] = (),
-        whole: bool = False,
-    ) -> Iterator[RawBlock]:
-        """All rows; long texts are cut unless they are wanted as a `whole`."""
-        beside = (self._label, self._id, self._group)
-        extra = [column for column in beside if column is not None]
+        self, columns: Sequence[str], size: int, numbers: Collection[str] = ()
+    ) -> Iterator[Chunk]:
+        """All rows, as Arrow batches with what lies beside them."""
+        extra = [c for c in (self._label, self._id, self._group) if c is not None]
         wanted = list(dict.fromkeys([*columns, *extra]))
-        kind = self._label_kind() if self._stream.written and self._label is not None else None
+        kind = self._label_kind() if self._stream.written and self._label is not None else str
         start = 0
         for batch in self._stream.batches(wanted, size, set(numbers) - set(extra)):
-            batch = batch if whole else cut_texts(batch)
             stop = start + batch.num_rows
             ids: NDArray[Any] = np.arange(start, stop)
             if self._id is not None:
                 ids = values_of(batch.column(self._id))
                 ids = _as_written(ids, _written_kind(ids)) if self._stream.written else ids
-            labels = None
-            if self._labels is not None:
-                if stop > len(self._labels):
-                    n = len(self._labels)
-                    raise InputError(f"{self.name}: has more rows than the {n:,} labels.")
-                labels = self._labels[start:stop]
-            elif self._label is not None:
-                labels = values_of(batch.column(self._label))
-                labels = labels if kind is None else _as_written(labels, kind)
-            groups = None if self._groups is None else self._groups[start:stop]
-            if groups is not None and len(groups) < batch.num_rows:
-                n = len(self._groups or ())
-                raise InputError(f"{self.name}: has more rows than the {n:,} entries of groups=.")
+            labels, groups = (
+                None if given is None else self._beside(given, start, stop)
+                for given in (self._labels, self._groups)
+            )
+            if self._label is not None:
+                labels = _as_written(values_of(batch.column(self._label)), kind)
             if self._group is not None:
                 groups = values_of(batch.column(self._group))
             start = stop
             names = list(columns)
             rows = batch if batch.schema.names == names else batch.select(names)
-            yield RawBlock(rows, ids, labels, groups)
+            yield Chunk(rows, ids, labels, groups=groups)
+
+    def _beside(self, given: NDArray[Any], start: int, stop: int) -> NDArray[Any]:
+        if stop > len(given):
+            raise InputError(
+                f"{self.name}: has more rows than the {len(given):,} labels or groups given."
+            )
+        return given[start:stop]
 
     def classes(self) -> list[Any]:
         """The different labels, from a pass over the label alone."""
-        raw = self._raw(self.columns[:1], LEARN_ROWS)
-        return classes_in(taken(raw, self.options, self.name))
-
-    def shapes(self, columns: Sequence[str]) -> dict[str, tuple[int, ...]]:
-        """How many numbers each column holds in a row; lists need a look at the first rows."""
-        lists = [c for c in columns if family(self.schema.field(c).type) == "vector"]
-        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(columns, ())
-        waiting = set(lists)
-        for batch in self._stream.batches(lists, PROBE_ROWS) if lists else ():
-            for column in list(waiting):
-                shape = list_shape(batch.column(column))
-                if shape is not None:
-                    _check_list(f"{self.name}: column {column!r}", shape)
-                    shapes[column] = shape
-                    waiting.discard(column)
-            if not waiting:
-                break
-        if waiting:
-            raise SourceError(
-                f"{self.name}: column {listing(sorted(waiting))} holds only empty lists."
-            )
-        return shapes
+        return classes_in(taken(self._raw(self.columns[:1], LEARN_ROWS), self.options, self.name))
 
     def learn(self, name: str, forced: Mapping[str, str], alone: set[str]) -> list[SetLearner]:
         """One pass: what the columns of the set, or of each class, hold."""
@@ -221,56 +161,46 @@ class Table:
 
     def _label_column(self, label: Any) -> str | None:
         names = self._stream.schema.names
-        if label is None:
-            return None
         if isinstance(label, int | np.integer):
             if not -len(names) <= label < len(names):
                 raise InputError(f"{self.name}: there is no column number {label} for the label.")
             return str(names[label])
-        if isinstance(label, str):
-            require(names, [label], self.name, "label")
+        if label is None or isinstance(label, str):
+            require(names, [] if label is None else [label], self.name, "label")
             return label
         self._labels = np.asarray(label)
-        if self._labels.ndim != 1:
+        n = len(self._labels) if self.n_rows is None else self.n_rows
+        if self._labels.shape != (n,):
             raise InputError(
-                f"{self.name}: the labels have the shape {self._labels.shape}; give one label for "
-                "each row, in one dimension."
-            )
-        if self.n_rows is not None and self._labels.shape != (self.n_rows,):
-            raise InputError(
-                f"{self.name}: there are {len(self._labels):,} labels for {self.n_rows:,} rows."
+                f"{self.name}: the labels have the shape {self._labels.shape}; give one for each "
+                f"of the {n:,} rows."
             )
         return None
 
     def _chosen(self) -> tuple[str, ...]:
         """The columns asked for, or all that are neither label nor identifier nor dropped."""
-        names, drop = self._stream.schema.names, self.options.drop
+        names = self._stream.schema.names
         if self.options.columns is None:
             apart = {self._label, self._id, self._group, *self._stream.hidden}
             chosen = [column for column in names if column not in apart]
         else:
             chosen = [str(column) for column in self.options.columns if str(column) in names]
-        if not names:
-            raise SourceError(f"{self.name}: the table has no columns.")
-        if not any(column not in drop for column in chosen):
+        chosen = [column for column in chosen if column not in self.options.drop]
+        if not chosen:
             raise SourceError(
                 f"{self.name}: no column is left to be a feature (it has {listing(names)})."
+                if names
+                else f"{self.name}: the table has no columns."
             )
-        return tuple(column for column in chosen if column not in drop)
+        return tuple(chosen)
 
-    def _refuse_other_kinds(self) -> None:
-        types = {column: self.schema.field(column).type for column in self.columns}
-        fine = ("number", "boolean", "vector")
-        wrong = [column for column, type_ in types.items() if family(type_) not in fine]
-        if wrong and not self._stream.written:  # what text means is known when it is encoded
-            self.refuse(wrong)
-
-    def refuse(self, columns: Sequence[str]) -> NoReturn:
-        """Say that a strict table has columns other than numbers."""
-        raise InputError(
-            f"{self.name}: column {listing(columns)} is not numeric; strict=True refuses the table "
-            "as it is."
-        )
+    def refuse(self, columns: Sequence[str]) -> None:
+        """Say that a strict table has columns other than numbers, if it has."""
+        if columns:
+            raise InputError(
+                f"{self.name}: column {listing(columns)} is not numeric; strict=True refuses the "
+                "table as it is."
+            )
 
 
 def _written_kind(values: NDArray[Any]) -> type:
@@ -292,131 +222,37 @@ def _as_written(values: NDArray[Any], kind: type) -> NDArray[Any]:
     return np.array(found, dtype=object if None in found else None)
 
 
-def _joined(blocks: list[RawBlock]) -> RawBlock:
-    if len(blocks) == 1:
-        return blocks[0]
-    import pyarrow as pa
+class ListReader(Reader):
+    """A table of lists of numbers and nothing else: their rows, with nothing to encode."""
 
-    # The promotion: an empty column of one batch may be text in the next, and numbers may be.
-    tables = [pa.Table.from_batches([block.rows]) for block in blocks]
-    if any(table.schema != tables[0].schema for table in tables):
-        texts = [{f.name for f in table.schema if family(f.type) == "text"} for table in tables]
-        mixed = set.union(*texts) - set.intersection(*texts)
-        for i, table in enumerate(tables if mixed else ()):
-            fields = [f.with_type(pa.string()) if f.name in mixed else f for f in table.schema]
-            tables[i] = table.cast(pa.schema(fields))
-    whole = pa.concat_tables(tables, promote_options="permissive").combine_chunks()
-    labels = [block.labels for block in blocks if block.labels is not None]
-    groups = [block.groups for block in blocks if block.groups is not None]
-    ids = np.concatenate([block.ids for block in blocks])
-    beside = (np.concatenate(parts) if parts else None for parts in (labels, groups))
-    return RawBlock(whole.to_batches()[0], ids, *beside)
-
-
-def cut_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch with its longest texts cut, each with a mark that says how long it was."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    for place, field in enumerate(batch.schema):
-        array = batch.column(place)
-        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-            continue
-        texts = array.dictionary if pa.types.is_dictionary(field.type) else array
-        if texts.nbytes <= LONGEST_TEXT:
-            continue
-        lengths = pc.binary_length(texts)
-        if (pc.max(lengths).as_py() or 0) <= LONGEST_TEXT:
-            continue
-        long = pc.fill_null(pc.greater(lengths, LONGEST_TEXT), False)
-        fronts = [
-            f"{text[:LONGEST_TEXT]}… ({len(text):,}, {sha256(text.encode()).hexdigest()[:16]})"
-            for text in texts.filter(long).to_pylist()
-        ]
-        cut = pc.replace_with_mask(texts, long, pa.array(fronts, texts.type))
-        if pa.types.is_dictionary(field.type):
-            cut = pa.DictionaryArray.from_arrays(array.indices, cut)
-        batch = batch.set_column(place, field, cut)
-    return batch
-
-
-class VectorReader(Reader):
-    """A table of lists of numbers, or of images, as rows of their own: there is nothing to encode.
-
-    Numbers beside images are labels and counters far more often than features: they are left out
-    unless they are asked for.
-    """
-
-    def __init__(self, table: Table) -> None:
-        options = table.options
+    def __init__(self, table: Table, flat: FlatLists) -> None:
         self.name, self.n_rows, self.notes = table.name, table.n_rows, table.notes
-        types = {column: table.schema.field(column).type for column in table.columns}
-        pictures = [column for column, type_ in types.items() if is_image(type_)]
-        chosen = list(table.columns)
-        if pictures and options.columns is None and len(pictures) < len(chosen):
-            beside = [column for column in chosen if column not in pictures]
-            text = f"{self.name}: column {listing(beside)} is left out beside the images in "
-            remedy = "Name the features with columns= to have both."
-            note = Note("columns left out", f"{text}{listing(pictures)}.", remedy, loud=True)
-            self.notes, chosen = (*self.notes, note), pictures
-        shapes = table.shapes([column for column in chosen if column not in pictures])
-        self._features: list[tuple[str, tuple[int, ...], Decoder | None]] = []
-        for column in chosen:
-            if column not in pictures and family(types[column]) not in ("vector", "number"):
-                raise InputError(
-                    f"{self.name}: column {column!r} is not numeric ({types[column]}); take it out "
-                    "of columns=, or turn it into numbers."
-                )
-            decoder = Decoder(options, self.name) if column in pictures else None
-            shape = shapes[column] if decoder is None else decoder.sized(table, column)
-            self._features.append((column, shape, decoder))
-        self._table = table
-        names = [name for column, shape, _ in self._features for name in _places(column, shape)]
-        self.feature_names = None if pictures else tuple(names)
-        self.n_features = len(names)
-        self.dtype = common_float([types[column] for column in chosen])
-        only = self._features[0][1] if len(self._features) == 1 else ()
-        self.image_shape = only if len(only) in (2, 3) else None
+        self.feature_names = table.columns
+        self.n_features = len(table.columns)
+        self.dtype = common_float([table.schema.field(column).type for column in table.columns])
+        self._table, self._flat = table, flat
 
     def blocks(self, size: int) -> Iterator[Chunk]:
         start = 0
-        for block in self._table._raw([column for column, _, _ in self._features], size):
-            parts = [
-                list_rows(block.rows.column(column), shape, self.dtype, column, (self.name, start))
-                if decoder is None
-                else decoder.column_rows(block.rows.column(column), column, start)
-                for column, shape, decoder in self._features
-            ]
+        for block in self._table._raw(self._flat.lists, size):
+            parts = [self._flat.rows(c, block.rows.column(c), start) for c in self._flat.lists]
             start += len(block.ids)
-            rows = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-            yield Chunk(rows, block.ids, block.labels, groups=block.groups)
+            yield block._replace(rows=parts[0] if len(parts) == 1 else np.hstack(parts))
 
 
 def table_source(stream: TableStream, options: Options, name: str | None = None) -> Source | Table:
-    """Images, texts to embed and lists of numbers are rows at once; other tables are encoded."""
+    """Texts to embed and lists alone are rows at once; other tables are encoded."""
+    lists = [field.name for field in stream.schema if family(field.type) == "list"]
+    flat = FlatLists(stream, lists) if lists else None
+    if flat is not None:
+        keys = ("columns", "drop", "keep", "numeric")
+        given: dict[str, Any] = {key: flat.spread(getattr(options, key)) for key in keys}
+        stream, options = flat, replace(options, **given)
     table = Table(stream, options, name)
     if options.text is not None:
         from .embedded import EmbeddedTexts
 
         return Source(EmbeddedTexts(table, options.text), options, name=name)
-    types = [stream.schema.field(column).type for column in table.columns]
-    if any(map(is_image, types)) or all(family(type_) == "vector" for type_ in types):
-        return Source(VectorReader(table), options, name=name)
+    if flat is not None and table.columns == flat.places:
+        return Source(ListReader(table, flat), options, name=name)
     return table
-
-
-def _places(column: str, shape: tuple[int, ...]) -> list[str]:
-    if not shape:
-        return [column]
-    return [f"{column}[{','.join(map(str, index))}]" for index in np.ndindex(*shape)]
-
-
-def _check_list(name: str, shape: tuple[int, ...]) -> None:
-    """Refuse a list that would make millions of features of one column."""
-    length = int(np.prod(shape, dtype=object))
-    if length > MAX_LIST:
-        raise SourceError(
-            f"{name} holds lists of {length:,} numbers, above the limit of {MAX_LIST:,}; save them "
-            "as an array (.npy) instead."
-        )

@@ -9,12 +9,11 @@ from __future__ import annotations
 import csv
 import io
 import lzma
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,13 +21,11 @@ from cospan.base.notes import Note
 from cospan.base.text import is_number
 from cospan.errors import SourceError
 
+from .arrow import arrow_csv, pa
 from .base import listing
 from .paths import reading, sniff
 from .readings import MISSING_TEXTS
 from .streams import TableStream
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 BLOCK_BYTES = 4 * 2**20
 HEAD_BYTES = 2**20
@@ -61,16 +58,13 @@ class TextFiles(TableStream):
             self._look_into()
 
     def _look_into(self) -> None:
-        import pyarrow as pa
-
         self._block = BLOCK_BYTES
         self._delimiter, self._header, names = _layout(self._files[0])
         # To look for breaks inside quotation marks takes Arrow a fifth longer.
         self._marks = {file: _quotation_marks(file) for file in self._files}
         for file in self._files:
             if self._marks[file] % 2:  # one is never closed, or part of a value: 5" is a length
-                for _ in self._rows(file):
-                    pass
+                self._find_fault(file, (), None)
         for file in self._files[1:]:
             there = set(_layout(file)[2])
             absent = [column for column in names if column not in there]
@@ -103,8 +97,6 @@ class TextFiles(TableStream):
         self, file: Path, columns: Sequence[str], numbers: Collection[str]
     ) -> Iterator[pa.RecordBatch]:
         """The file's batches; where a line is longer than a block, with larger ones from there."""
-        import pyarrow as pa
-
         done = 0
         while True:
             seen = 0
@@ -116,7 +108,7 @@ class TextFiles(TableStream):
                             yield batch.slice(batch.num_rows - (seen - done))
                             done = seen
             except pa.ArrowInvalid as error:
-                self._explain(file, columns, error)
+                self._find_fault(file, columns, error)
                 if self._block >= MAX_LINE_BYTES:
                     raise SourceError(
                         f"{file}: has a line of more than {MAX_LINE_BYTES:,} bytes; see whether a "
@@ -126,44 +118,8 @@ class TextFiles(TableStream):
                 continue
             return
 
-    def _explain(self, file: Path, columns: Sequence[str], error: Exception) -> None:
-        """Say what is wrong with the file, and in which line and column, unless a line is long.
-
-        Its values are read again as bytes, which fails only where the lines are wrong, and on one
-        thread, where Arrow counts the rows.
-        """
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        row = 1 + self._header
-        try:
-            with self._open(file, columns, raw=True) as reader:
-                for batch in reader:
-                    for name, values in zip(batch.schema.names, batch.columns, strict=True):
-                        try:
-                            pc.cast(values, pa.string())
-                        except pa.ArrowInvalid:
-                            row += next(i for i, x in enumerate(values) if not _is_text(x.as_py()))
-                            raise SourceError(
-                                f"{file}: column {name!r} holds text in line "
-                                f"{self._line(file, row)} that is not UTF-8; save the file as "
-                                "UTF-8, or leave the column out with drop=."
-                            ) from error
-                    row += batch.num_rows
-        except pa.ArrowInvalid as ragged:
-            if found := re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(ragged)):
-                row, expected, there = map(int, found.groups())
-                raise SourceError(
-                    f"{file}: line {self._line(file, row)} has {there} fields where the first "
-                    f"line has {expected}."
-                ) from error
-
-    def _line(self, file: Path, row: int) -> int:
-        """The line in which a row begins, the first being row 1; blank lines are no rows."""
-        return next((line for line, _ in islice(self._rows(file), row - 1, None)), row)
-
-    def _rows(self, file: Path) -> Iterator[tuple[int, list[str]]]:
-        """Rows, each with the line it begins in; a quotation mark that stays open is refused."""
+    def _find_fault(self, file: Path, columns: Sequence[str], cause: Exception | None) -> None:
+        """Say which line and column of the file is wrong; nothing if none is."""
         own: list[str] = []  # the lines of one row
         names: list[str] = []
 
@@ -173,55 +129,55 @@ class TextFiles(TableStream):
                 yield line
 
         with reading(file, "CSV"), opened_text(file) as stream:
-            text = io.TextIOWrapper(stream, "utf-8-sig", "replace", newline="")
+            text = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
             rows = csv.reader(lines(text), delimiter=self._delimiter, strict=True)
             while True:
                 own.clear()
-                line = rows.line_num + 1
+                line = rows.line_num + 1  # where a row begins; blank lines are no rows
                 try:
                     fields = next(rows, None)
                 except csv.Error as error:
+                    if "larger than" in str(error) and len(own) == 1:
+                        return
                     fields = next(csv.reader(own[:1], delimiter=self._delimiter))
                     if "expected after" not in str(error):  # else text follows a closed mark
-                        n = len(fields)
-                        column = repr(names[n - 1]) if self._header and n <= len(names) else n
+                        column = repr(names[len(fields) - 1]) if names[len(fields) - 1 :] else 1
                         raise SourceError(
                             f"{file}: line {line} opens a quotation mark in column {column} that "
                             "is never closed; close it."
                         ) from error
                 if fields is None:
                     return
-                if fields:
-                    names = names or fields
-                    yield line, fields
+                if not fields:
+                    continue
+                names = names or (fields if self._header else [f"f{i}" for i in range(len(fields))])
+                if len(fields) != len(names):
+                    raise SourceError(
+                        f"{file}: line {line} has {len(fields)} fields where the first line has "
+                        f"{len(names)}."
+                    ) from cause
+                for name, field in zip(names, fields, strict=True):
+                    if not field.isascii() and name in columns and not _is_text(field):
+                        raise SourceError(
+                            f"{file}: column {name!r} holds text in line {line} that is not UTF-8; "
+                            "save the file as UTF-8, or leave the column out with drop=."
+                        ) from cause
 
-    def _open(
-        self,
-        file: Path,
-        columns: Sequence[str],
-        numbers: Collection[str] = (),
-        *,
-        raw: bool = False,
-    ) -> Any:
-        """A reader of these columns as text or numbers, or as `raw` bytes on one thread."""
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
-
-        types = dict.fromkeys(columns, pa.binary() if raw else pa.string())
+    def _open(self, file: Path, columns: Sequence[str], numbers: Collection[str] = ()) -> Any:
+        """A reader of these columns as text or numbers."""
         return arrow_csv.open_csv(
             opened_text(file),
             read_options=arrow_csv.ReadOptions(
-                block_size=self._block,
-                use_threads=not raw,
-                autogenerate_column_names=not self._header,
+                block_size=self._block, autogenerate_column_names=not self._header
             ),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=self._delimiter, newlines_in_values=self._marks[file] > 0
             ),
             convert_options=arrow_csv.ConvertOptions(
                 include_columns=list(columns),
-                column_types=types | dict.fromkeys(numbers, pa.float64()),
-                strings_can_be_null=not raw,
+                column_types=dict.fromkeys(columns, pa.string())
+                | dict.fromkeys(numbers, pa.float64()),
+                strings_can_be_null=True,
                 null_values=MISSING_TEXTS,
             ),
         )
@@ -229,19 +185,14 @@ class TextFiles(TableStream):
 
 def opened_text(file: Path) -> Any:
     """The bytes of a text file, unpacked where it is packed."""
-    import pyarrow as pa
-
     if sniff(file) == "xz":
         return pa.PythonFile(lzma.open(file), "r")
     return pa.input_stream(str(file), compression="detect")
 
 
-def _is_text(value: bytes | None) -> bool:
-    try:
-        (value or b"").decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+def _is_text(field: str) -> bool:
+    """Whether a text has no bytes that are not UTF-8."""
+    return not any("\udc80" <= character <= "\udcff" for character in field)
 
 
 def _layout(file: Path) -> tuple[str, bool, list[str]]:

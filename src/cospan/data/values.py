@@ -1,30 +1,25 @@
 """Arrow columns as NumPy numbers.
 
 Whatever made a table, its columns come as Arrow arrays. A type belongs to a *family* that says how
-it can be read: number, boolean, date, duration, text, dictionary (declared as a category), vector
-(lists of numbers), nothing (all null), or other.
+it can be read: number, boolean, date, duration, text, dictionary (declared as a category), list (of
+numbers), nothing (all null), or other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.errors import InputError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from .arrow import pa, pc
 
 #: No measurement is larger, and no mean or square of larger numbers can be trusted.
 LARGEST = 1e100
 #: Numbers below the smallest normal one have lost digits; they come from bytes read wrongly.
 SMALLEST = float(np.finfo(np.float64).tiny)
-#: Whole numbers up to here are float64s.
-EXACT = 2**53
 OBJECTS = "Python objects"  # in the name of a type that no reading takes
 #: Bytes of texts that are looked at one by one at a time; each takes some 30 bytes meanwhile.
 STRIP = 2**18
@@ -34,73 +29,40 @@ _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_00
 @lru_cache(maxsize=256)
 def family(type_: pa.DataType) -> str:
     """How columns of this Arrow type can be read."""
-    import pyarrow as pa
-
     types = pa.types
-    while isinstance(type_, pa.BaseExtensionType):
-        type_ = type_.storage_type
-    if types.is_null(type_):
-        return "nothing"
+    type_ = stored_type(type_)
     if types.is_dictionary(type_):
         return "other" if types.is_nested(type_.value_type) else "dictionary"
-    if is_list(type_):
-        return "vector" if is_numeric(type_) else "other"
-    if types.is_boolean(type_):
-        return "boolean"
-    if is_numeric(type_):
-        return "number"
-    if types.is_date(type_) or types.is_timestamp(type_):
-        return "date"
-    if types.is_duration(type_) or types.is_time(type_):
-        return "duration"
-    words = (types.is_string, types.is_large_string, types.is_string_view)
-    return "text" if any(is_it(type_) for is_it in words) else "other"
-
-
-def is_list(type_: pa.DataType) -> bool:
-    from pyarrow import types
-
-    lists = (types.is_list, types.is_large_list, types.is_fixed_size_list)
-    return any(is_it(_bare(type_)) for is_it in lists)
-
-
-def is_numeric(type_: pa.DataType) -> bool:
-    """Whether a column of this type gives one or several numbers a row."""
-    from pyarrow import types
-
-    leaf = _leaf(type_)
-    numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
-    return any(is_it(leaf) for is_it in numbers)
+    if types.is_list(type_) or types.is_large_list(type_) or types.is_fixed_size_list(type_):
+        return "list" if family(type_.value_type) in ("number", "boolean") else "other"
+    families = {
+        "nothing": (types.is_null,),
+        "boolean": (types.is_boolean,),
+        "number": (types.is_integer, types.is_floating, types.is_decimal),
+        "date": (types.is_date, types.is_timestamp),
+        "duration": (types.is_duration, types.is_time),
+        "text": (types.is_string, types.is_large_string, types.is_string_view),
+    }
+    found = (name for name, kinds in families.items() if any(is_it(type_) for is_it in kinds))
+    return next(found, "other")
 
 
 def common_float(column_types: Collection[pa.DataType]) -> np.dtype[Any]:
     """float32 when every column is float32 or float16, else float64."""
-    from pyarrow import types
-
-    small = all(types.is_float32(t) or types.is_float16(t) for t in map(_leaf, column_types))
+    types = map(stored_type, column_types)
+    small = all(pa.types.is_float32(type_) or pa.types.is_float16(type_) for type_ in types)
     return np.dtype(np.float32 if small else np.float64)
 
 
-def _bare(type_: pa.DataType) -> pa.DataType:
-    import pyarrow as pa
-
+def stored_type(type_: pa.DataType) -> pa.DataType:
+    """Without extension wrappers."""
     while isinstance(type_, pa.BaseExtensionType):
         type_ = type_.storage_type
-    return type_.value_type if pa.types.is_dictionary(type_) else type_
-
-
-def _leaf(type_: pa.DataType) -> pa.DataType:
-    type_ = _bare(type_)
-    while is_list(type_):
-        type_ = _bare(type_.value_type)
     return type_
 
 
 def storage(array: pa.Array) -> pa.Array:
     """Without chunks, extension wrappers and views of text."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     while isinstance(array, pa.ExtensionArray):
@@ -112,9 +74,6 @@ def storage(array: pa.Array) -> pa.Array:
 
 def text_bytes(texts: pa.Array) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]:
     """Strip by strip, the bytes of texts without gaps, and where each text begins and ends."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     texts = pc.cast(texts, pa.large_string())
     rows = max(1, STRIP // (pc.max(pc.binary_length(texts)).as_py() or 1))
     _, places, content = texts.buffers()
@@ -127,9 +86,6 @@ def text_bytes(texts: pa.Array) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.
 
 def numbers(array: pa.Array) -> NDArray[np.float64]:
     """Numbers, truth values, dates (days since 1970) and durations (days); NaN where missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     array = storage(array)
     if family(array.type) in ("date", "duration"):
         array = days(array)
@@ -162,9 +118,6 @@ def all_usual(values: NDArray[Any]) -> bool:
 
 def days(array: pa.Array) -> pa.Array:
     """Dates, times and durations in days, to the last bit the same for every unit of the type."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     type_ = array.type
     if pa.types.is_date32(type_):
         return pc.cast(array.view(pa.int32()), pa.float64())
@@ -186,29 +139,12 @@ def hours_of(days: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.rint((days - np.floor(days)) * 86_400_000) / 3_600_000)
 
 
-def whole_numbers(array: pa.Array) -> pa.Array | None:
-    """Whole numbers of 64 bits, as they are or written as text; None for any other column."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    array = decoded(array)
-    if family(array.type) == "text":
-        try:
-            return pc.cast(array, pa.int64())
-        except pa.ArrowInvalid:
-            return None
-    wide = pa.types.is_int64(array.type) or pa.types.is_uint64(array.type)
-    return array if wide else None
-
-
 def values_of(array: pa.Array) -> NDArray[Any]:
     """A label or identifier column as NumPy values; with gaps, as objects with None."""
-    from pyarrow import types
-
     array = storage(array)
-    array = array.dictionary_decode() if types.is_dictionary(array.type) else array
-    plain = types.is_integer(array.type) or types.is_floating(array.type)
-    if not array.null_count and (plain or types.is_boolean(array.type)):
+    array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+    plain = pa.types.is_integer(array.type) or pa.types.is_floating(array.type)
+    if not array.null_count and (plain or pa.types.is_boolean(array.type)):
         return np.asarray(array.to_numpy(zero_copy_only=False))
     texts = [
         x if x is None or plain or isinstance(x, str | bool) else str(x) for x in array.to_pylist()
@@ -220,62 +156,7 @@ def values_of(array: pa.Array) -> NDArray[Any]:
     return values
 
 
-def list_shape(array: pa.Array) -> tuple[int, ...] | None:
-    """Lengths of the (nested) lists in a column, from its first filled row."""
-    shape: list[int] = []
-    array = decoded(array)
-    while is_list(array.type):
-        filled = array.drop_null()
-        if len(filled) == 0 or not filled[0].values or not len(filled[0].values):
-            return None
-        array = decoded(filled[0].values)
-        shape.append(len(array))
-    return tuple(shape)
-
-
-def list_rows(
-    array: pa.Array,
-    shape: tuple[int, ...],
-    dtype: np.dtype[Any],
-    column: str,
-    where: tuple[str, int] = ("The table", 0),
-) -> NDArray[Any]:
-    """A column of lists as an array (n, product of shape); NaN where a list is missing.
-
-    `where` is the source's name and the number of the first row, for messages.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    array = decoded(array)
-    width = int(np.prod(shape, dtype=int))
-    present = np.asarray(array.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
-    values = array.drop_null() if array.null_count else array
-    for depth, length in enumerate(shape):
-        lengths = pc.fill_null(pc.list_value_length(values), -1)
-        odd = np.flatnonzero(lengths.to_numpy(zero_copy_only=False) != length)
-        if len(odd):
-            inner = max(1, len(values) // max(1, int(present.sum()))) if depth else 1
-            row = where[1] + int(np.flatnonzero(present)[odd[0] // inner])
-            raise InputError(
-                f"{where[0]}: column {column!r} has a list of "
-                f"{max(lengths[int(odd[0])].as_py(), 0)} numbers in row {row}, where the first row "
-                f"has {length}; all lists of a column must be equally long."
-            )
-        values = decoded(values.flatten())
-    target = pa.from_numpy_dtype(dtype)
-    values = values if values.type == target else pc.cast(values, target, safe=False)
-    numbers = np.asarray(values.to_numpy(zero_copy_only=False)).reshape(-1, width)
-    if present.all():
-        return numbers
-    rows = np.full((len(array), width), np.nan, dtype=dtype)
-    rows[present] = numbers
-    return rows
-
-
 def decoded(array: pa.Array) -> pa.Array:
     """Without chunks, extension and dictionary wrappers."""
-    from pyarrow import types
-
     array = storage(array)
-    return array.dictionary_decode() if types.is_dictionary(array.type) else array
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array

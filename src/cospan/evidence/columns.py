@@ -192,7 +192,7 @@ def held_in(column: Column, rows: Floats, profile: SetProfile | None) -> Held:
         mean = round_the_clock(values) if column.kind == "time of day" else float(values.mean())
         spread = float(np.mean([deviation(one) for one in values.T]))
         found = Held(missing, mean, spread, low, high)
-    if profile is None or (column.kind == "vector"):
+    if profile is None:
         return found
     return _counted(column, found, profile)
 
@@ -248,7 +248,7 @@ class FeatureChange:
     ----------
     name, kind : str
         The kind is ``"number"``, ``"boolean"``, ``"category"``, ``"date"``, ``"time of day"``,
-        ``"duration"``, ``"vector"`` or ``"text"``, which makes no feature: its `a` and `b` are
+        ``"duration"`` or ``"text"``, which makes no feature: its `a` and `b` are
         those of its length.
     changed : bool
         Whether the column is to blame for a part of the difference.

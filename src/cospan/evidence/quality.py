@@ -98,7 +98,7 @@ def _notes(one: FeatureChange) -> Iterator[QualityNote]:
                 share = sum(here[level] for level in only) / total
                 ends = (0.0, share) if side else (share, 0.0)
                 yield QualityNote(code, one.name, True, *ends, levels=tuple(only))
-    elif one.kind != "vector" and math.isfinite(one.a.low) and math.isfinite(one.b.low):
+    elif math.isfinite(one.a.low) and math.isfinite(one.b.low):
         still = one.a.constant, one.b.constant
         if all(still) and one.a.low == one.b.low:
             yield QualityNote("constant", one.name, False, one.a.low, one.b.low)
