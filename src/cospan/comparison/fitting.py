@@ -212,7 +212,7 @@ def _as_chosen(
     model, back = fitted.model, np.argsort(fitted.order).tolist()
     calibration = model.geometry.calibration
     if model.curve is None:
-        costs = SetCosts.settled(model.geometry, others, settings.weighting)
+        costs = SetCosts.settled(model.geometry, others)
         return FoldModel(arranged(costs, back), calibration)
     assert again is not None  # a curve was fitted by it
     curve = model.curve.refitted(again(model.curve.map))

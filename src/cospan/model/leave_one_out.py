@@ -236,18 +236,19 @@ def removed_weights(sample_weight: object, n: int) -> Floats:
 # ---- the matrices that samples are multiplied with ----------------------------------------------
 
 
-def maps_of(working: WorkingSets, g: Geometry, weighting: str = "cost") -> list[Array]:
-    """M_k of every set: ‖(z - μ_k) M_k‖² is what z costs it, less ν."""
+def maps_of(working: WorkingSets, g: Geometry) -> list[Array]:
+    """M_k of every set: ‖(z - μ_k) M_k‖² is what z costs it, less ν.
+
+    Without shrinkage a set may lack directions that others have. As in a pair they are given no
+    cost, and what belongs to them is read off in the metric of all sets together: with T = Σ S_k,
+    S_k is inverted within the coordinates in which T is the identity.
+    """
     factors = [working.shrunk(k, g.shrinkage) for k in range(g.n_sets)]
-    if g.shrinkage > 0 and weighting == "cost":
+    if g.shrinkage > 0:
         return [inverse_triangle(one) for one in factors]
     tol = working.tolerance()
     L, spectrum = whitening_of(factors, tol)
-    if weighting == "cost":
-        return [_cost_map(one, L, spectrum, tol) for one in factors]
-    # ‖z M‖² = zᵀ T⁻¹ S T⁻¹ z
-    inside = [factorizations.triangular_factor(arrays.matmul(one, L)) for one in factors]
-    return [arrays.matmul(L, one.T) for one in inside]
+    return [_cost_map(one, L, spectrum, tol) for one in factors]
 
 
 def same_span(maps: Sequence[Array]) -> bool:

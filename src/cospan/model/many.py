@@ -35,7 +35,7 @@ from cospan.errors import InputError
 from cospan.model.leave_one_out import whitening_of
 from cospan.model.prepared import PreparedSets, in_feature_units
 from cospan.model.set_model import SetCosts
-from cospan.model.settings import CostSettings
+from cospan.model.settings import Given
 from cospan.summary import Summary
 
 KINDS = ("common", "partial", "isolated")
@@ -87,7 +87,7 @@ class ManyFrame:
     feature_names: tuple[str, ...] | None = None
 
     @classmethod
-    def fit(cls, sets: Any, **settings: Unpack[CostSettings]) -> ManyFrame:
+    def fit(cls, sets: Any, **settings: Unpack[Given]) -> ManyFrame:
         """The frame of K sets: a mapping of names to arrays or summaries, or a sequence of them.
 
         Settings as for :meth:`cospan.JointFrame.fit`.

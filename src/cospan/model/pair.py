@@ -32,7 +32,7 @@ from cospan.base.tolerance import (
 from cospan.base.types import Array, Floats
 from cospan.decomposition import GSVD, Blocks, gsvd
 from cospan.model.choice import Chosen
-from cospan.model.prepared import WorkingSets, in_feature_units
+from cospan.model.prepared import Geometry, WorkingSets, in_feature_units
 from cospan.model.set_model import notes_on_weights
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def with_uv(
     """The frame decomposed once more, from the prepared rows themselves, keeping U and V."""
     left = frame.prepared(A, "A", sample_weight=weight_a)
     right = frame.prepared(B, "B", sample_weight=weight_b)
-    tol, basis = frame.tol, frame.basis
+    tol, basis = frame.geometry.tol, frame.basis
     per_unit = arrays.like(frame.geometry.per_unit(), left)[None, :]
     left, right = left * per_unit, right * per_unit
     if frame.shrinkage > 0 and basis is not None:
@@ -304,6 +304,20 @@ class Scorer:
             constant = float(self.weights[i] @ self.at[i] ** 2)
             found[i] = xp.clip(found[i] + linear + constant, 0.0, math.inf)
         return found
+
+
+def parts_left_out(scores: Scores, k: int, removed: Floats, g: Geometry) -> Array:
+    """Squared costs (n, 2) of rows of set k by the frame weighting, each out of its own set.
+
+    ‖c∘y‖², A's part and B's cost, is zᵀT⁻¹S_A T⁻¹z with T = S_A + S_B. With x out of S_k and T, T⁻¹x
+    is scaled for both sets alike, and S_k loses weight·xxᵀ: what remains of its part is
+    part - weight·(xᵀT⁻¹x)², and xᵀT⁻¹x is the sum of both parts.
+    """
+    parts = [scores.squared_b, scores.squared_a]
+    xp = arrays.namespace(parts[0])
+    weight = arrays.like((1 - g.shrinkage) * removed * g.weights[k], parts[0])
+    parts[k] = xp.clip(parts[k] - weight * (parts[0] + parts[1]) ** 2, 0.0, math.inf)
+    return xp.stack(parts[::-1], axis=1)
 
 
 def is_chunks(Z: object) -> bool:

@@ -75,26 +75,6 @@ class Typicality:
             above.append(np.append(np.cumsum(weights[::-1])[::-1], 0.0)[: finite + 1])
         return cls(tuple(costs), tuple(above))
 
-    def bounded(self, most: int) -> Typicality:
-        """The same with at most so many costs of each set; p-values rise by up to 1/most.
-
-        Between two costs that are kept, a sample counts as if it cost no more than the row after
-        the lower one: p-values are never too small.
-
-        >>> found = Typicality((np.arange(5.0),), (np.arange(5.0, -1, -1),))
-        >>> few = found.bounded(3)
-        >>> few.costs, few.above
-        ((array([0., 2., 4.]),), (array([5., 4., 2., 0.]),))
-        """
-        costs, above = [], []
-        for own, rows in zip(self.costs, self.above, strict=True):
-            kept = np.arange(len(own))
-            if len(own) > most:
-                kept = np.linspace(0, len(own) - 1, most).round().astype(np.intp)
-            costs.append(own[kept])
-            above.append(np.append(rows[:1], rows[kept + 1]))
-        return Typicality(tuple(costs), tuple(above))
-
     def p_value(self, cost: Any, k: int) -> Array:
         """(n,): how usual costs (not squared) of samples are among those of set k's rows."""
         if arrays.is_lazy(cost):

@@ -1,7 +1,7 @@
 """Frames and costs to several sets as named arrays and plain settings, and back.
 
 Rows of data are no part of any model: of the rows that typicality compares with, a file holds what
-each cost its own set, in order, and no more than 4,096 of them. The map of a curve is written as it
+each cost its own set, in order. The map of a curve is written as it
 is, so that no generator of random numbers has to give the same ones again; landmarks are means of
 several rows.
 """
@@ -38,7 +38,7 @@ _MOST_SETS = 2**31
 # Costs of a set's own rows in a file: summaries sample 2,000 rows, and these are kept as they are.
 _MOST_COSTS = 4096
 # The arrays of a curve's map.
-_COLUMNS: tuple[str, ...] = ("center", "per_unit", "frequencies", "phases")
+_COLUMNS: tuple[str, ...] = ("center", "per_unit", "waves")
 _LANDMARKS = ("center", "per_unit", "axes", "landmarks", "mixing")
 
 
@@ -59,7 +59,7 @@ def model_parts(model: JointFrame | SetCosts) -> Parts:
         }
     else:
         tensors |= {f"map{k}": host(one) for k, one in enumerate(model.maps)}
-        settings |= {"kind": "costs", "sets": len(model.maps), "weighting": model.weighting}
+        settings |= {"kind": "costs", "sets": len(model.maps)}
     if model.basis is not None:
         tensors["basis"] = host(model.basis)
     tensors |= _typicality_parts(model.typicality)
@@ -102,14 +102,12 @@ def _frame(read: Reader) -> JointFrame:
 def _costs(read: Reader) -> SetCosts:
     n_sets = read.integer("sets", least=2, most=_MOST_SETS)
     geometry = _geometry(read, n_sets)
-    weighting = read.choice("weighting", *(("cost",) if geometry.affine else ("cost", "frame")))
     basis = read.optional_tensor("basis", geometry.n_features, None)
     e = geometry.n_features if basis is None else basis.shape[1]
     # Shrunk moments are invertible; they are found again as the inverses of their maps.
-    square = weighting == "cost" and (geometry.shrinkage > 0 or geometry.pooling > 0)
+    square = geometry.shrinkage > 0 or geometry.pooling > 0
     return SetCosts(
         geometry=geometry,
-        weighting=weighting,
         maps=tuple(read.tensor(f"map{k}", e, e if square else None) for k in range(n_sets)),
         basis=basis,
         typicality=_typicality(read, n_sets),
@@ -182,7 +180,6 @@ def _calibration(read: Reader, n_sets: int) -> Calibration:
 def _typicality_parts(known: Typicality | None) -> dict[str, NDArray[Any]]:
     if known is None:
         return {}
-    known = known.bounded(_MOST_COSTS)
     costs = {f"own_costs{k}": host(one) for k, one in enumerate(known.costs)}
     return costs | {f"rows_above{k}": host(one) for k, one in enumerate(known.above)}
 
@@ -239,8 +236,7 @@ def _curve(read: Reader, geometry: Geometry) -> CurvedSets | None:
 def _map(inside: Reader, d: int) -> RowMap:
     center, per_unit = inside.tensor("center", d), inside.tensor("per_unit", d, least=0.0)
     if inside.choice("map", "columns", "landmarks") == "columns":
-        frequencies = inside.tensor("frequencies", None, d)
-        return CurveMap(center, per_unit, frequencies, inside.tensor("phases", len(frequencies)))
+        return CurveMap(center, per_unit, inside.tensor("waves", 3, d))
     axes = inside.tensor("axes", d, None)
     landmarks = inside.tensor("landmarks", None, axes.shape[1])
     mixing = inside.tensor("mixing", len(landmarks), None)

@@ -130,7 +130,7 @@ class Summary:
     def of_moments(cls, moments: Moments, **rest: Any) -> Summary:
         """A summary with these moments, and `rest` for its other fields."""
         n, mean, low, trace, scatter, factored = moments
-        held = {"_scatter": scatter, "_factored": factored, "_low": low}
+        held: dict[str, Any] = {"_scatter": scatter, "_factored": factored, "_low": low}
         return cls(n=n, mean=mean, trace=trace, **held, **rest)
 
     @property
