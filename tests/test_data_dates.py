@@ -136,6 +136,14 @@ def test_sets_of_different_times_differ_in_no_span():
     assert changed(found) == set()
 
 
+@pytest.mark.parametrize(("days", "aside"), [(95, True), (40, False)])
+def test_periods_that_hardly_overlap_are_set_aside(days, aside):
+    start = pd.Timestamp("2024-01-01") + pd.Timedelta(days, "D")
+    found = compare(table(1), table(2, start=start))  # a hundred days each
+    assert ("t" not in [one.name for one in found.features]) == aside
+    assert (found.p > 0.01) == aside
+
+
 def test_dates_that_are_compared_need_no_span():
     assert SPAN not in plan_of(spans(0), spans(1)).feature_names
 

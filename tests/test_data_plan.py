@@ -154,7 +154,7 @@ def test_a_date_is_a_time_where_some_sets_end_before_the_others_begin(columns, k
             np.testing.assert_array_equal(
                 chunk.times[:, 0], first.days + np.arange(len(columns[0]))
             )
-            assert "time, left out: its dates do not overlap" in plan.lines()[0]
+            assert "time, left out: its dates hardly overlap" in plan.lines()[0]
 
 
 # Categories ----------------------------------------------------------------------------------

@@ -13,12 +13,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from cospan.base.tolerance import LEAST_VARIANCE
 from cospan.base.types import Floats
 
-from .functions import GIVEN, OWN, PAIR, SAME_FUNCTION, Function, Reading, RowFunctions
+from .functions import (
+    GIVEN,
+    OWN,
+    PAIR,
+    SAME_FUNCTION,
+    Function,
+    Reading,
+    RowFunctions,
+    kolmogorov,
+)
 from .test import LEVEL, Evidence, log_tail
 
 #: z² that a unit has by chance now and then: only what goes beyond it counts as explained.
@@ -255,6 +263,6 @@ def _distance(first: Reading, second: Reading, n_a: int) -> float:
     if not len(x) or not len(y) or (first.levels is None) != (second.levels is None):
         return 1.0
     if first.levels is None or second.levels is None:
-        return float(stats.ks_2samp(x, y).statistic)
+        return kolmogorov(x, y)
     shares = _shares(first, x), _shares(second, y)
     return max(abs(shares[0].get(v, 0.0) - shares[1].get(v, 0.0)) for v in shares[0] | shares[1])

@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from cospan.base.types import Floats
 
 from .blame import KOLMOGOROV, Blamed
-from .functions import OWN, Function, Reading, RowFunctions, deviation, multiples
+from .functions import OWN, Function, Reading, RowFunctions, deviation, kolmogorov, multiples
 from .test import SQUARE
 
 #: Another unit or zero: the sets' Kolmogorov-Smirnov distance is at least this, and vanishes with a
@@ -190,7 +189,7 @@ def another_unit(x: Floats, y: Floats) -> tuple[float, float] | None:
     """
     limit = KOLMOGOROV * math.sqrt((len(x) + len(y)) / (len(x) * len(y)))
     spread = deviation(x), deviation(y)
-    if min(spread) == 0 or limit > APART or stats.ks_2samp(x, y).statistic < APART:
+    if min(spread) == 0 or limit > APART or kolmogorov(x, y) < APART:
         return None
     c, d = FAHRENHEIT
     means = float(x.mean()), float(y.mean())
@@ -205,7 +204,7 @@ def another_unit(x: Floats, y: Floats) -> tuple[float, float] | None:
         near_it = abs(math.log(known / ratio)) < 3 * error
         if abs(math.log(ratio)) > math.log(FACTOR) or (near_it and error < SURE):
             found.append((known if near_it else ratio, 0.0))
-    near = [(stats.ks_2samp(f * x + add, y).statistic, f, add) for f, add in found]
+    near = [(kolmogorov(f * x + add, y), f, add) for f, add in found]
     distance, factor, offset = min(near)
     return (factor, offset) if distance < limit else None
 

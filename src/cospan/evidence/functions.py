@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 from cospan.base.tolerance import COUNT_ROUNDING, NOT_ZERO, SAME_VALUE
 from cospan.base.types import Floats
@@ -239,8 +239,7 @@ class RowFunctions:
             used = np.flatnonzero((count >= FEWEST_INSIDE) & (columns != column))
             if not len(used):
                 continue
-            ranks = stats.rankdata(np.where(known, values, np.inf)[:, used], axis=0)
-            ranks = (2 * ranks - 1) / count[used] - 1
+            ranks = _doubled_ranks(np.where(known, values, np.inf)[:, used]) / count[used] - 1
             for kind, polynomial in zip(("mean", "spread"), legendre(ranks), strict=False):
                 held = np.where(known[:, used], polynomial, 0.0)
                 held -= np.where(known[:, used], held.sum(axis=0) / count[used], 0.0)
@@ -356,7 +355,31 @@ def midranks(values: Floats, order: Floats | None = None) -> Floats:
 
 def column_midranks(values: NDArray[np.floating]) -> Floats:
     """The same for every column by itself."""
-    return np.asarray((2 * stats.rankdata(values, axis=0) - 1) / len(values) - 1)
+    return _doubled_ranks(values) / len(values) - 1
+
+
+def _doubled_ranks(values: NDArray[np.floating]) -> Floats:
+    """How many values of its column are below each one, and how many are not above it, added."""
+    found = np.empty(values.shape)
+    for column, ranks in zip(values.T, found.T, strict=True):
+        order = np.argsort(column)
+        rising = column[order]
+        first = np.flatnonzero(np.concatenate([[True], rising[1:] != rising[:-1]]))
+        equal = np.diff(first, append=len(rising))
+        ranks[order] = np.repeat(2 * first + equal, equal)
+    return found
+
+
+def kolmogorov(x: Floats, y: Floats) -> float:
+    """The largest difference between the shares of both that are up to a value.
+
+    >>> kolmogorov(np.array([1.0, 2.0, 3.0, 4.0]), np.array([3.0, 4.0]))
+    0.5
+    """
+    x, y = np.sort(x), np.sort(y)
+    both = np.concatenate([x, y])
+    shares = [np.searchsorted(one, both, "right") / len(one) for one in (x, y)]
+    return float(np.abs(shares[0] - shares[1]).max())
 
 
 def deviation(values: Floats) -> float:

@@ -12,8 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from scipy import stats
-
 from .columns import OTHER, FeatureChange, FeatureTable
 
 if TYPE_CHECKING:
@@ -147,7 +145,9 @@ def _of_profiles(a: ColumnProfile, b: ColumnProfile) -> Iterator[QualityNote]:
     padded = a.padded, b.padded
     if any(padded):
         table = [[n, size - n] for n, size in zip(padded, sizes, strict=True)]
-        if float(stats.fisher_exact(table).pvalue) < BY_CHANCE:
+        from scipy.stats import fisher_exact  # rare, and slow to import
+
+        if float(fisher_exact(table).pvalue) < BY_CHANCE:
             yield QualityNote("blanks", a.name, True, a.padded / sizes[0], b.padded / sizes[1])
 
 

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from cospan.base.keys import mixed, row_keys
 from cospan.base.types import Floats
 
-from .functions import Reading
+from .functions import Reading, kolmogorov
 
 #: z from which pairs of equal rows are said to be repeated, beside exceeding every labelling, and
 #: being so many times as many as independent columns explain: categories meet by chance.
@@ -79,7 +78,7 @@ def _differs(x: Floats, y: Floats) -> bool:
     """Whether a column clearly differs by itself (Kolmogorov-Smirnov, gaps below all values)."""
     x, y = (np.where(np.isnan(values), -np.inf, values) for values in (x, y))
     limit = UNLIKE * np.sqrt((len(x) + len(y)) / (len(x) * len(y)))
-    return bool(stats.ks_2samp(x, y).statistic > limit)
+    return bool(kolmogorov(x, y) > limit)
 
 
 def _by_chance(columns: Sequence[NDArray[Any]], n_a: int) -> Floats:
