@@ -309,8 +309,8 @@ class Scorer:
 def parts_left_out(scores: Scores, k: int, removed: Floats, g: Geometry) -> Array:
     """Squared costs (n, 2) of rows of set k by the frame weighting, each out of its own set.
 
-    ‖c∘y‖², A's part and B's cost, is zᵀT⁻¹S_A T⁻¹z with T = S_A + S_B. With x out of S_k and T, T⁻¹x
-    is scaled for both sets alike, and S_k loses weight·xxᵀ: what remains of its part is
+    ‖c∘y‖², A's part and B's cost, is zᵀT⁻¹S_A T⁻¹z with T = S_A + S_B. With x out of S_k and T,
+    T⁻¹x is scaled for both sets alike, and S_k loses weight·xxᵀ: what remains of its part is
     part - weight·(xᵀT⁻¹x)², and xᵀT⁻¹x is the sum of both parts.
     """
     parts = [scores.squared_b, scores.squared_a]
