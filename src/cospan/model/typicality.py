@@ -10,8 +10,9 @@ p is uniform (a left-out row faces a set of one row less, which matters in one p
 costs and ranks come from the sample of rows that summaries carry; no rows are kept.
 
 Comparisons ask the same of :class:`UsualRows`, which takes no part in the angle: a row is compared
-with rows of its set out of fold, and columns enter as normal scores, so that heavy tails neither
-hide far-out rows nor make them all alike.
+with rows of its set out of fold. There the cost is that of normal scores, within the range of most
+rows, and what lies beyond the range, so that heavy tails neither hide far-out rows nor make them
+all alike.
 
 No rank is below 1/(n + 1), so among few rows none would ever be called "neither". What decides
 that are the same ranks up to the largest costs, and from there on the tail of these
@@ -33,11 +34,16 @@ from cospan.base.tails import tail_p_values
 from cospan.base.tolerance import SAME_COST
 from cospan.base.types import Array, Floats
 
-#: Columns enter as normal scores within this range of a set's rows, at so many levels; beyond it
-#: linearly in robust deviations, a normal distribution's quartiles being this far apart.
+#: Columns enter as normal scores within this range of a set's rows, at so many levels. What lies
+#: beyond it counts in robust deviations, a normal distribution's quartiles being this far apart.
 LEVELS = np.linspace(0.01, 0.99, 99)
 QUARTILES_APART = 1.35
-FARTHEST = 15.0  # deviations: one column alone must not outweigh all columns at half of it
+#: Deviations from the median at most: among heavy tails a row is unusual that is far out in many
+#: columns, rather than one that is very far out in a few.
+FARTHEST = 7.0
+#: Squared deviations beyond the range weigh so many times the number of columns over what rows of
+#: the set have of them in all, on average or at least: little where tails are heavy.
+BEYOND_WEIGHT, RARELY_BEYOND = 0.125, 0.25
 FINEST = 1e-9  # of a column's values: what is nearer is rounding
 
 
@@ -120,11 +126,7 @@ class Typicality:
 
 
 class NormalScores(NamedTuple):
-    """Columns of one set as normal scores; outside the range of most rows linear.
-
-    There a score is the distance from the median in robust deviations, or the score at the end of
-    the range and the distance from that, where tails are light: whatever is farther.
-    """
+    """Columns of one set: normal scores inside the range of most rows, deviations beyond it."""
 
     knots: tuple[tuple[Floats, Floats], ...]  # of each column: values, rising, and their scores
     middle: Floats  # (d,): medians
@@ -150,31 +152,35 @@ class NormalScores(NamedTuple):
         return cls(tuple(knots), middle, low, high, np.maximum(unit, finest))
 
     def __call__(self, rows: Floats) -> Floats:
-        found = np.empty(rows.shape)
-        for j, (values, scores) in enumerate(self.knots):
-            found[:, j] = np.interp(rows[:, j], values, scores)
+        """(n, d): normal scores, those of the ends for values beyond them."""
+        columns = zip(rows.T, self.knots, strict=True)
+        return np.stack([np.interp(x, *knots) for x, knots in columns], axis=1)
+
+    def beyond(self, rows: Floats) -> Floats:
+        """(n, d): deviations beyond the range, or beyond that of normal rows about the median."""
+        end = special.ndtri(LEVELS[-1])
         with np.errstate(over="ignore"):
-            away = (rows - self.middle) / self.unit
-            above, below = (rows - self.high) / self.unit, (rows - self.low) / self.unit
-            found = np.where(above > 0, np.maximum(found + above, away), found)
-            found = np.where(below < 0, np.minimum(found + below, away), found)
-        return np.clip(found, -FARTHEST, FARTHEST)
+            outside = np.maximum(rows - self.high, self.low - rows) / self.unit
+            away = np.abs(rows - self.middle) / self.unit - end
+        return np.clip(np.maximum(outside, away), 0.0, FARTHEST - end)
 
 
 class _Ellipsoid(NamedTuple):
-    """How far rows are from a set's: ‖x A‖² - ‖x B‖² with x their scores less the mean."""
+    """How far rows are from a set's: ‖x A‖² - ‖x B‖² with x their scores less the mean, and what
+    is beyond the range of their columns.
+    """
 
     scores: NormalScores
+    weight: float  # of the squares of what is beyond
     mean: Floats
     across: Floats  # (d,) or (d, d)
     less: Floats | None = None  # (d, n): in place of a d × d matrix where rows are few
 
     @classmethod
-    def of(cls, rows: Floats, weights: Floats) -> _Ellipsoid:
+    def of(cls, rows: Floats, weights: Floats, weight: float) -> _Ellipsoid:
         """Of rows (n, d): correlations are shrunk by as much as d is of d + n."""
         of_set = NormalScores.learn(rows)
-        end = special.ndtri(LEVELS[-1])
-        scores = np.clip(of_set(rows), -end, end)  # far-out rows are to be far from these
+        scores = of_set(rows)
         total, d = float(weights.sum()), rows.shape[1]
         alpha = d / (d + total)
         mean = weights @ scores / total
@@ -188,18 +194,18 @@ class _Ellipsoid(NamedTuple):
         root = linalg.cholesky(matrix, lower=True, overwrite_a=True)
         if not few:
             across = linalg.solve_triangular(root, np.diag(1 / spread), lower=True)
-            return cls(of_set, mean, np.ascontiguousarray(across.T))
-        less = linalg.solve_triangular(root, x / spread, lower=True)
-        return cls(of_set, mean, 1 / (spread * np.sqrt(alpha)), less.T / np.sqrt(alpha))
+            return cls(of_set, weight, mean, np.ascontiguousarray(across.T))
+        less = linalg.solve_triangular(root, x / spread, lower=True) / np.sqrt(alpha)
+        return cls(of_set, weight, mean, 1 / (spread * np.sqrt(alpha)), less.T)
 
     def squared(self, rows: Floats) -> Floats:
-        x = self.scores(rows) - self.mean
+        x, beyond = self.scores(rows) - self.mean, self.scores.beyond(rows)
         y = x @ self.across if self.across.ndim == 2 else x * self.across
         found = np.einsum("ij,ij->i", y, y)
         if self.less is not None:
             z = x @ self.less
-            found -= np.einsum("ij,ij->i", z, z)
-        return np.asarray(np.maximum(found, 0.0))
+            found = np.maximum(found - np.einsum("ij,ij->i", z, z), 0.0)
+        return np.asarray(found + self.weight * np.einsum("ij,ij->i", beyond, beyond))
 
 
 class SetRows(NamedTuple):
@@ -232,11 +238,13 @@ class UsualRows(NamedTuple):
         """From rows of every set and their folds."""
         folds, costs = [], []
         for one in sets:
-            without = []
+            beyond = NormalScores.learn(one.rows).beyond(one.rows).sum(axis=1)
+            usual = max(float(one.weights @ beyond) / float(one.weights.sum()), RARELY_BEYOND)
+            weight, without = BEYOND_WEIGHT * one.rows.shape[1] / usual, []
             for fold in range(n_folds):
                 others = one.dealt != fold
                 others = others if others.any() else ~others
-                without.append(_Ellipsoid.of(one.rows[others], one.weights[others]))
+                without.append(_Ellipsoid.of(one.rows[others], one.weights[others], weight))
             folds.append(tuple(without))
             costs.append(_out_of_fold(without, one.rows, one.dealt))
         own = np.repeat(np.arange(len(sets)), [len(one.rows) for one in sets])
