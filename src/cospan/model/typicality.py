@@ -162,7 +162,7 @@ class NormalScores(NamedTuple):
         with np.errstate(over="ignore"):
             outside = np.maximum(rows - self.high, self.low - rows) / self.unit
             away = np.abs(rows - self.middle) / self.unit - end
-        return np.clip(np.maximum(outside, away), 0.0, FARTHEST - end)
+        return np.asarray(np.clip(np.maximum(outside, away), 0.0, FARTHEST - end))
 
 
 class _Ellipsoid(NamedTuple):

@@ -29,20 +29,7 @@ from cospan.summary.sample import Reservoir, RowSample, random_rows, rows_within
 from cospan.summary.summary import Summary, as_factors
 
 __all__ = [
-    "FoldBuilder",
-    "FoldedSummary",
-    "Reservoir",
-    "RowSample",
-    "Summary",
-    "SummaryBuilder",
-    "SummaryOptions",
-    "as_factors",
-    "best_salt",
-    "dealt_by_key",
-    "dealt_by_number",
-    "fold_count",
-    "of_chunks",
-    "of_rows",
-    "random_rows",
-    "rows_within",
-]
+    "FoldBuilder", "FoldedSummary", "Reservoir", "RowSample", "Summary", "SummaryBuilder",
+    "SummaryOptions", "as_factors", "best_salt", "dealt_by_key", "dealt_by_number",
+    "fold_count", "of_chunks", "of_rows", "random_rows", "rows_within",
+]  # fmt: skip
