@@ -41,9 +41,9 @@ QUARTILES_APART = 1.35
 #: Deviations from the median at most: among heavy tails a row is unusual that is far out in many
 #: columns, rather than one that is very far out in a few.
 FARTHEST = 7.0
-#: Squared deviations beyond the range weigh so many times the number of columns over what rows of
-#: the set have of them in all, on average or at least: little where tails are heavy.
-BEYOND_WEIGHT, RARELY_BEYOND = 0.125, 0.25
+#: A column's squared deviations beyond the range weigh this much over what most rows of the set have
+#: of them, on average or at least: little where tails are heavy.
+BEYOND_WEIGHT, RARELY_BEYOND, MOST = 0.03, 0.005, 0.95
 FINEST = 1e-9  # of a column's values: what is nearer is rounding
 
 
@@ -157,12 +157,12 @@ class NormalScores(NamedTuple):
         return np.stack([np.interp(x, *knots) for x, knots in columns], axis=1)
 
     def beyond(self, rows: Floats) -> Floats:
-        """(n, d): deviations beyond the range, or beyond that of normal rows about the median."""
+        """(n, d): deviations more than one beyond the range, or that of normal rows."""
         end = special.ndtri(LEVELS[-1])
         with np.errstate(over="ignore"):
             outside = np.maximum(rows - self.high, self.low - rows) / self.unit
             away = np.abs(rows - self.middle) / self.unit - end
-        return np.asarray(np.clip(np.maximum(outside, away), 0.0, FARTHEST - end))
+        return np.asarray(np.clip(np.maximum(outside, away) - 1, 0.0, FARTHEST - end - 1))
 
 
 class _Ellipsoid(NamedTuple):
@@ -238,9 +238,9 @@ class UsualRows(NamedTuple):
         """From rows of every set and their folds."""
         folds, costs = [], []
         for one in sets:
-            beyond = NormalScores.learn(one.rows).beyond(one.rows).sum(axis=1)
-            usual = max(float(one.weights @ beyond) / float(one.weights.sum()), RARELY_BEYOND)
-            weight, without = BEYOND_WEIGHT * one.rows.shape[1] / usual, []
+            beyond = np.sort(NormalScores.learn(one.rows).beyond(one.rows), axis=0)
+            usual = float(beyond[: int(np.ceil(MOST * len(beyond)))].mean())
+            weight, without = BEYOND_WEIGHT / max(usual, RARELY_BEYOND), []
             for fold in range(n_folds):
                 others = one.dealt != fold
                 others = others if others.any() else ~others
