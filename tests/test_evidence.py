@@ -327,6 +327,61 @@ def test_a_number_that_moved_against_another_says_how_far():
     assert abs(first.b - first.a) == pytest.approx(0.25 if first.column == "x1" else 2.5, rel=0.15)
 
 
+def flown(n, seed):
+    """Flights of three airports: the time in the air follows the distance."""
+    draw = rng(seed)
+    miles = draw.choice([200.0, 700.0, 1100.0, 2500.0], n, p=[0.3, 0.3, 0.3, 0.1])
+    to = np.array(["BOS", "ORD", "MIA", "LAX"])[np.searchsorted([200, 700, 1100, 2500], miles)]
+    time = 20 + 0.12 * miles + draw.normal(0, 6, n)
+    airport = draw.choice(["EWR", "JFK", "LGA"], n)
+    return pd.DataFrame({"miles": miles, "to": to, "time": time, "airport": airport})
+
+
+def test_what_moved_everywhere_is_not_said_of_one_level():
+    """Headwinds take longer the further it is: most in one destination, and in the others, too."""
+    a, b = flown(900, 1), flown(900, 2)
+    b["time"] += 0.008 * b["miles"]
+    (first,) = compare(a, b, curve="none").findings
+    assert (first.column, first.where) == ("time", None)
+
+
+def test_what_moved_in_one_level_is_said_of_it_alone():
+    a, b = flown(900, 1), flown(900, 2)
+    b["time"] += 8.0 * (b["to"] == "LAX")
+    (first,) = compare(a, b, curve="none").findings
+    assert (first.column, first.where or (first.second, first.detail)) == ("time", ("to", "LAX"))
+
+
+def test_columns_that_only_look_like_each_other_are_not_swapped():
+    """Each has the other's distribution in B, but its own relation to the rest."""
+    a, b = (pd.DataFrame(rng(k).normal(size=(400, 3)), columns=["x", "y", "rest"]) for k in (1, 2))
+    for table, x, y in ((a, 0, 3), (b, 3, 0)):
+        table["x"] = x + 0.8 * table["rest"] + 0.6 * table["x"]
+        table["y"] += y
+    assert {one.kind for one in compare(a, b, curve="none").findings} == {"mean"}
+    b["x"], b["y"] = b["y"] + 3, b["x"] - 3
+    (first,) = compare(a, b, curve="none").findings
+    assert (first.kind, set(first.columns)) == ("swap", {"x", "y"})
+
+
+def test_rare_values_of_a_text_have_no_made_up_name():
+    draw = rng(2)
+    a, b = (pd.DataFrame({"note": [f"n{k}" for k in draw.zipf(1.2, 900) % 400],
+                          "x": draw.normal(size=900)}) for _ in range(2))  # fmt: skip
+    b["note"] = b["note"].where(~b["note"].isin([f"n{k}" for k in range(9, 400)]), "n1")
+    found = compare(a, b, curve="none")
+    assert "(other)" not in str(found)
+    assert "note" in found.verdict.features
+
+
+def test_truth_values_are_spelled_as_the_user_spells_them():
+    a, b = mixed(500, 1), mixed(500, 2)
+    for table in (a, b):
+        table["open"] = np.where(table["open"], "Yes", "No")
+    b.loc[b["open"] == "Yes", "hours"] += 12
+    assert compare(a, b, curve="none").findings[0].where == ("open", "Yes")
+
+
 def test_a_total_that_is_no_sum_any_more_is_found():
     A, B = rng(1).normal(10, 2, size=(2, 400, 3))
     A, B = (np.column_stack([X, X.sum(axis=1)]) for X in (A, B))
@@ -617,6 +672,15 @@ SENTENCES = {
     ),
     "Where town = Oslo, age rose from 40 to 45.": Finding(
         "inside", "age", "town", detail="Oslo", a=40.0, b=45.0
+    ),
+    "Where town = Oslo, age varies 20% less in July.": Finding(
+        "inside", "age", "town", detail="Oslo", part="spread", a=1.0, b=0.8
+    ),
+    "age equals pay in 9% of July, up from 2%.": Finding(
+        "relation", "age", "pay", detail="equal", a=0.02, b=0.09
+    ),
+    "Rare values of town fell from 30% to 20%.": Finding(
+        "level", "town", detail="(other)", a=0.3, b=0.2
     ),
     "age is a copy of pay in July.": Finding("copy", "age", "pay", a=0.0, b=1.0),
     "age and pay look swapped in July.": Finding("swap", "age", "pay"),

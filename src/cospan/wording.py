@@ -29,6 +29,7 @@ from cospan.base.text import (
     shares_text,
 )
 from cospan.evidence import (
+    OTHER,
     SQUARE,
     Finding,
     PairChange,
@@ -155,12 +156,11 @@ def _shape(one: Finding, sets: Pair, kind: str) -> str:
 
 def _level(one: Finding, sets: Pair, kind: str) -> str:
     name, level = quoted(one.column), quoted(one.detail)
-    if math.isnan(one.a):
-        return f"rare values of {name} changed their share"
-    if one.a == 0 or one.b == 0:
+    if one.detail != OTHER and (one.a == 0 or one.b == 0):
         return _share(one, f"{name} is {'a ' if one.part else ''}{level}", sets)
     x, y = shares_text(one.a, one.b)
     what = f"{level}s in {name}" if one.part else f"{name} = {level}"
+    what = f"rare values of {name}" if one.detail == OTHER else what
     return f"{what} {_moved(one)} from {x} to {y}"
 
 
@@ -222,6 +222,8 @@ def _relation(one: Finding, sets: Pair, kind: str) -> str:
     if one.detail == SQUARE:
         more = "stronger" if abs(one.b) > abs(one.a) else "weaker"
         return f"the curved relation of {pair} is {more} in {sets[1]}"
+    if one.detail == "equal":
+        return _share(one, f"{quoted(one.column)} equals {quoted(one.second)}", sets)
     x, y = correlations(one.a, one.b)
     level = f" ({quoted(one.detail)})" if one.detail else ""
     return f"the correlation of {pair}{level} {_moved(one)} from {x} to {y}"
@@ -234,10 +236,10 @@ def pair_sentence(pair: PairChange) -> str:
 
 
 def _inside(one: Finding, sets: Pair, kind: str) -> str:
-    x, y = pair_of(one.a, one.b)
     where = f"where {quoted(one.second)} = {quoted(one.detail)}"
-    if x == y:
-        return f"{where}, {quoted(one.column)} varies differently in {sets[1]}"
+    if one.part == "spread":
+        return f"{where}, {_spread(one, sets, kind)}"
+    x, y = pair_of(one.a, one.b)
     return f"{where}, {quoted(one.column)} {_moved(one)} from {x} to {y}"
 
 

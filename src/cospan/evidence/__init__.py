@@ -25,7 +25,7 @@ from .columns import (
 )
 from .engine import FEWEST_LABELLINGS, FEWEST_ROWS, Found, Smallest, find
 from .findings import Finding
-from .functions import Reading, RowFunctions, legendre
+from .functions import OTHER, Reading, RowFunctions, legendre
 from .parts import FeatureParts, feature_parts
 from .quality import Quality, QualityNote
 from .relations import PairChange, PairTable
@@ -38,6 +38,7 @@ from .verdict import Changes, RowsToCheck, Totals, Verdict, find_changes, size_w
 __all__ = [
     "FEWEST_LABELLINGS",
     "FEWEST_ROWS",
+    "OTHER",
     "SQUARE",
     "Changes",
     "Column",

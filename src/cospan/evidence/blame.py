@@ -1,15 +1,18 @@
-"""Which columns are to blame: as few as explain all of the evidence.
+"""Which columns are to blame: as few as explain all of the evidence, and what to say of each.
 
 A column that changed changes its relations, too, and what the others leave open given it. So (1)
 columns that are significant by themselves are blamed; (2) pairs that touch a blamed column say
 nothing more, and "given the others" is asked again without blamed columns; (3) if a unit is still
-significant, the column that explains most of what is left is blamed, and it goes on at (2).
+significant, the column that explains most of what is left is blamed, and it goes on at (2). What
+is said of a column comes from the units that it is blamed for, so nothing is told twice.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+import itertools
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +29,15 @@ from .functions import (
     Reading,
     RowFunctions,
     kolmogorov,
+    midranks,
 )
 from .test import LEVEL, Evidence, log_tail
 
 #: z² that a unit has by chance now and then: only what goes beyond it counts as explained.
 CHANCE = 9.0
-#: "Only where": |z| of the difference inside less outside, z² that nothing outside may reach, and
-#: the fewest rows (their harmonic half) on each side.
+#: "Only where": |z| inside, of the difference inside less outside, and that no other level and
+#: nothing given the others has; z² that nothing outside may reach; and the fewest rows (their
+#: harmonic half) on each side.
 CLEARLY, OUTSIDE, FEWEST = 4.0, 12.0, 5
 #: The least variance of a function there, of 1 in all rows: below, one row would make a z.
 LEAST_INSIDE = 0.0025
@@ -44,12 +49,14 @@ VAGUE, MORE = ("shape", "low end", "high end"), 2.0
 #: A copy: equal, beyond chance, in more than this share of one set, and less than that of the
 #: other.
 EQUAL, UNEQUAL = 0.9, 0.5
-#: Columns among which swapped ones are looked for, and the Kolmogorov-Smirnov distance at 1 %.
-SWAPPED, KOLMOGOROV = 6, 1.63
+#: Columns among which swapped ones are looked for; the Kolmogorov-Smirnov distance at 1 %; and
+#: |z| of a correlation with another column, below which it was exchanged with them.
+SWAPPED, KOLMOGOROV, EXCHANGED = 6, 1.63, 4.0
+#: Columns without a name of their own are many, and called by their places.
+MANY, PLACE = 30, re.compile(r"x\d+|pixel [\d,]+")
 
 
-@dataclass(frozen=True)
-class Blamed:
+class Blamed(NamedTuple):
     """A column to blame, and the function of it that shows the change best."""
 
     column: int
@@ -57,69 +64,57 @@ class Blamed:
     function: Function
     z: float  # A less B
     where: tuple[int, str] | None = None  # only where this column has this level
-    copy_of: tuple[int, float, float] | None = None  # and in what shares of A and of B
-    swapped_with: int | None = None
+    second: int = -1  # the column that it is a copy of, or was swapped with
+    shares: tuple[float, float] | None = None  # of a copy: equal rows of A and of B
 
 
-def blamed_columns(
-    rows: RowFunctions, evidence: Evidence, n_a: int
-) -> tuple[list[Blamed], list[int]]:
-    """The columns to blame, the clearest first; and all columns, the most suspicious first."""
-    found, order = _chosen(rows, evidence, n_a)
-    copies = _copies(rows, n_a) if found else {}
-    ends = np.array([one[1:3] for one in evidence.functions]).reshape(-1, 2)
-    alone = np.array([one.family == OWN for one in evidence.functions])
-    blamed = []
-    for column, p, by_itself in found:
-        mine = np.flatnonzero((ends == column).any(axis=1) & (alone == by_itself))
-        if column not in copies:  # equal now and then is a relation, and no copy
-            other = [k for k in mine if evidence.functions[k].kind != "equal"]
-            mine = np.array(other, dtype=np.intp) if other else mine
-        best = mine[np.argmax(np.abs(evidence.z[mine]))]
-        function = evidence.functions[best]
-        if by_itself and function.part and function.kind != "missing":
-            long = [k for k in mine if evidence.functions[k][::4] == ("mean", "length")]
-            if long and abs(evidence.z[long[0]]) >= PLAINLY * abs(evidence.z[best]):
-                best = long[0]
-                function = evidence.functions[best]
-        inside = function.family == OWN or function.kind.endswith("inside")
-        where = _only_where(rows, n_a, column) if inside else None
-        if by_itself and function.kind in VAGUE:
-            clearer = _clearer(evidence, ends, column, best)
-            if where is None or evidence.functions[clearer].family == OWN:
-                best, function = clearer, evidence.functions[clearer]
-        z = float(evidence.z[best])
-        blamed.append(Blamed(column, p, function, z, where, copies.get(column)))
-    return _with_swaps(rows, n_a, blamed), order
+class Blame(NamedTuple):
+    """The columns to blame, the clearest first, and all columns, the most suspicious first."""
+
+    blamed: list[Blamed]
+    order: list[int]
+    others: NDArray[np.bool_]  # scores of columns that are not to blame
 
 
-def _clearer(evidence: Evidence, ends: NDArray[np.intp], column: int, best: np.intp) -> np.intp:
-    """Of a column whose form changed: its single value, or that it moved against the others.
-
-    Where a single value says nearly as much, and the others clearly more.
-    """
-    kinds = np.array([one.kind for one in evidence.functions])
-    values = np.flatnonzero((kinds == "value") & (ends[:, 0] == column))
-    if len(values):
-        single: np.intp = values[np.argmax(np.abs(evidence.z[values]))]
-        if abs(evidence.z[single]) >= PLAINLY * abs(evidence.z[best]):
-            return single
-    given = np.flatnonzero((kinds == "given") & (ends[:, 0] == column))
-    if not len(given):
-        return best
-    strongest: np.intp = given[np.argmax(np.abs(evidence.z[given]))]
-    return strongest if abs(evidence.z[strongest]) > MORE * abs(evidence.z[best]) else best
+class _Cause(NamedTuple):
+    column: int
+    p: float
+    units: NDArray[np.intp]  # that it is blamed for
 
 
-def _chosen(
-    rows: RowFunctions, evidence: Evidence, n_a: int
-) -> tuple[list[tuple[int, float, bool]], list[int]]:
+def blame_columns(rows: RowFunctions, evidence: Evidence, n_a: int) -> Blame:
+    """Find as few columns as explain all of the evidence, and the function that shows each."""
+    causes, order = _causes(rows, evidence, n_a)
+    others = ~np.isin(rows.scores.column, [one.column for one in causes])
+    copies = _copies(rows, n_a) if causes else {}
+    blamed: list[Blamed] = []
+    for column, p, units in causes:
+        mine = np.flatnonzero(np.isin(evidence.unit, units))
+        if column in copies:
+            second, shares = copies[column]
+            best = mine[np.argmax(np.abs(evidence.z[mine]))]
+            z = float(evidence.z[best])
+            one = Blamed(column, p, evidence.functions[best], z, None, second, shares)
+            if not any((two.column, two.second) == (second, column) for two in blamed):
+                blamed.append(one)
+            continue
+        function = evidence.functions[mine[np.argmax(np.abs(evidence.z[mine]))]]
+        where = None
+        if function.family == OWN or function.kind.endswith("inside"):
+            column = function.column  # of a pair the number, not the level
+            where = _only_where(rows, n_a, column, others)
+        told = where or _clearest(rows, evidence, mine, others, n_a)
+        blamed.append(Blamed(column, p, *told))
+    return Blame(_with_swaps(rows, n_a, blamed, others), order, others)
+
+
+def _causes(rows: RowFunctions, evidence: Evidence, n_a: int) -> tuple[list[_Cause], list[int]]:
     family, first, second = evidence.family, evidence.first, evidence.second
     log_p, z2, p = evidence.log_p.copy(), evidence.z2.copy(), evidence.adjusted.copy()
     d = len(rows.names)
     own = [k for k in np.argsort(log_p, kind="stable") if family[k] == OWN]
-    blamed = [(int(first[k]), float(p[k]), True) for k in own if p[k] <= LEVEL]
-    out = {column for column, _, _ in blamed}
+    found = [_Cause(int(first[k]), float(p[k]), np.array([k])) for k in own if p[k] <= LEVEL]
+    out = {one.column for one in found}
     alone = np.zeros(d)
     alone[first[own]] = z2[own]
     while True:
@@ -143,13 +138,13 @@ def _chosen(
         touched = np.union1d(first[clear], second[clear][family[clear] == PAIR])
         column = int(touched[np.argmax(mass[touched])])
         touching = clear[(first[clear] == column) | (second[clear] == column)]
-        blamed.append((column, float(p[touching].min()), False))
+        found.append(_Cause(column, float(p[touching].min()), touching))
         out.add(column)
     best = np.zeros(d)
     np.minimum.at(best, first, log_p)
     np.minimum.at(best, second[second >= 0], log_p[second >= 0])
     rest = sorted(set(range(d)) - out, key=lambda column: best[column])
-    return blamed, [*(column for column, _, _ in blamed), *rest]
+    return found, [*(one.column for one in found), *rest]
 
 
 def _given_again(
@@ -157,78 +152,133 @@ def _given_again(
 ) -> Floats:
     """The largest z² of what the columns that are not blamed leave open of some of them."""
     found = np.zeros(d)
-    if not len(asked):
-        return found
-    for function, values in rows.given(~np.isin(rows.scores.column, list(out)), asked.tolist()):
-        n = len(values)
-        step = values[:n_a].mean() - values[n_a:].mean()
-        z2 = step**2 / max(float(values.var()), LEAST_VARIANCE) * n_a * (n - n_a) / n
-        found[function.column] = max(found[function.column], z2)
+    if len(asked):
+        use = ~np.isin(rows.scores.column, list(out))
+        for function, values in rows.given(use, asked.tolist()):
+            found[function.column] = max(found[function.column], _z(values, n_a) ** 2)
     return found
 
 
-def _only_where(rows: RowFunctions, n_a: int, column: int) -> tuple[int, str] | None:
-    """The level inside which a column changed, and not outside it; None where there is none."""
+def _z(values: Floats, n_a: int) -> float:
+    n = len(values)
+    step = float(values[:n_a].mean() - values[n_a:].mean())
+    return step * float(np.sqrt(n_a * (n - n_a) / n / max(float(values.var()), LEAST_VARIANCE)))
+
+
+def _clearest(
+    rows: RowFunctions,
+    evidence: Evidence,
+    mine: NDArray[np.intp],
+    others: NDArray[np.bool_],
+    n_a: int,
+) -> tuple[Function, float]:
+    """The function that says most, or nearly as much in plainer words.
+
+    Of a text its length, of a form a single value, of equal values a correlation. Or that the
+    column moved against the others, where that says clearly more than a form.
+    """
+    functions, z = evidence.functions, np.abs(evidence.z)
+    best = mine[np.argmax(z[mine])]
+    function = functions[best]
+    plain: list[np.intp] = []
+    if function.part and function.kind != "missing":
+        plain = [k for k in mine if functions[k][::4] == ("mean", "length")]
+    elif function.kind in VAGUE:
+        plain = [k for k in mine if functions[k].kind == "value"]
+    elif function.kind == "equal":
+        plain = [k for k in mine if functions[k].kind != "equal"]
+    plainest = max(plain, key=lambda k: z[k], default=best)
+    if z[plainest] >= PLAINLY * z[best]:
+        best = plainest
+    if functions[best].kind in VAGUE:
+        use = others | (rows.scores.column == function.column)
+        given = [x for x in rows.given(use, (function.column,)) if x[0].kind == "given"]
+        moved = max((_z(values, n_a) for _, values in given), key=abs, default=0.0)
+        if abs(moved) > MORE * z[best]:
+            return Function("given", function.column), moved
+    return functions[best], float(evidence.z[best])
+
+
+def _only_where(
+    rows: RowFunctions, n_a: int, column: int, others: NDArray[np.bool_]
+) -> tuple[Function, float, tuple[int, str]] | None:
+    """The level inside which a column changed while nothing of it changed elsewhere.
+
+    Neither by itself nor given the columns that are not to blame, nor inside another level. With
+    the column's own function that shows it best there.
+    """
     levels = [one for one in rows.levels() if one[0] != column]
-    if not levels:
-        return None
-    own = [
-        np.nan_to_num(values - np.nanmean(values)) / np.nanstd(values)
+    mine = [
+        one
         for reading, margin in zip(rows.readings, rows.margins, strict=True)
         if reading.column == column
-        for _, values in margin.values(reading.values)
-        if np.nanstd(values) > SAME_FUNCTION
+        for one in margin.values(reading.values)
+        if np.nanstd(one[1]) > SAME_FUNCTION
     ]
-    if not own:
+    if not levels or not mine:
         return None
-    F = np.column_stack(own)
-    in_a = np.arange(len(F)) < n_a
-    found, best = None, 0.0
-    for other, level, inside in levels:
-        sides = [(in_a & part, ~in_a & part) for part in (inside, ~inside)]
-        weight = [a.sum() * b.sum() / max(a.sum() + b.sum(), 1) for a, b in sides]
-        if min(weight) < FEWEST:
-            continue
-        step = [F[a].mean(axis=0) - F[b].mean(axis=0) for a, b in sides]
-        error = [
-            np.maximum(F[a | b].var(axis=0), LEAST_INSIDE) / w
-            for (a, b), w in zip(sides, weight, strict=True)
-        ]
-        apart = np.abs(step[0] - step[1]) / np.sqrt(error[0] + error[1])
-        within, outside = (float((s**2 / e).max()) for s, e in zip(step, error, strict=True))
-        if apart.max() > CLEARLY and outside < OUTSIDE and within - outside > best:
-            found, best = (other, level), within - outside
-    return found
+    own = slice(None, len(mine))
+    mine += rows.given(others | (rows.scores.column == column), (column,))
+    F = np.column_stack([np.nan_to_num((x - np.nanmean(x)) / np.nanstd(x)) for _, x in mine])
+    M = np.array([inside for _, _, inside in levels], dtype=np.float64)
+    inside = _Sums.of(M, F, n_a)
+    outside = _Sums.of(1 - M, F, n_a)
+    apart = np.abs(inside.step - outside.step) / np.sqrt(inside.error + outside.error)
+    z_in, z_out = inside.step / np.sqrt(inside.error), outside.step / np.sqrt(outside.error)
+    best = np.abs(z_in[:, own]).argmax(axis=1)
+    every = np.arange(len(M))
+    within, without = np.abs(z_in[every, best]), np.abs(z_out[:, own]).max(axis=1)
+    clear = (within > CLEARLY) & (apart[:, own].max(axis=1) > CLEARLY) & (without**2 < OUTSIDE)
+    clear &= np.abs(z_out[:, own.stop :]).max(axis=1, initial=0.0) < CLEARLY
+    clear &= np.minimum(inside.weight, outside.weight) >= FEWEST
+    of = np.array([one[0] for one in levels])
+    for k in sorted(np.flatnonzero(clear), key=lambda k: without[k] ** 2 - within[k] ** 2):
+        elsewhere = (of == of[k]) & (every != k) & (inside.weight >= FEWEST)
+        if not (np.abs(z_in[elsewhere, best[k]]) > CLEARLY).any():
+            return mine[best[k]][0], float(z_in[k, best[k]]), levels[k][:2]
+    return None
 
 
-def _copies(rows: RowFunctions, n_a: int) -> dict[int, tuple[int, float, float]]:
+class _Sums(NamedTuple):
+    """Differences of means between A and B inside some rows, (L, m)."""
+
+    weight: Floats  # (L,): the harmonic half of the rows
+    step: Floats
+    error: Floats  # squared
+
+    @classmethod
+    def of(cls, inside: Floats, F: Floats, n_a: int) -> _Sums:
+        a, b = inside[:, :n_a], inside[:, n_a:]
+        count = [np.maximum(part.sum(axis=1), 1e-9)[:, None] for part in (a, b)]
+        sums = a @ F[:n_a], b @ F[n_a:]
+        n = count[0] + count[1]
+        weight = count[0] * count[1] / n
+        variance = inside @ F**2 / n - ((sums[0] + sums[1]) / n) ** 2
+        error = np.maximum(variance, LEAST_INSIDE) / weight
+        return cls(weight[:, 0], sums[0] / count[0] - sums[1] / count[1], error)
+
+
+def _copies(rows: RowFunctions, n_a: int) -> dict[int, tuple[int, tuple[float, float]]]:
     """Columns that equal another in one set and not in the other, beyond chance (Cohen's kappa)."""
-    found: dict[int, tuple[int, float, float]] = {}
+    found: dict[int, tuple[int, tuple[float, float]]] = {}
     read = {one.column: one for one in rows.readings if one.part == ""}
     for function, same in rows.equal():
-        sides = slice(None, n_a), slice(n_a, None)
         shares = float(same[:n_a].mean()), float(same[n_a:].mean())
         if max(shares) <= EQUAL:
             continue
         ends = read[function.column], read[function.second]
         kappa = []
-        for side, share in zip(sides, shares, strict=True):
-            x, y = (one._replace(values=one.values[side]) for one in ends)
-            chance = _agreement(x, y)
+        for side, share in zip((slice(None, n_a), slice(n_a, None)), shares, strict=True):
+            x, y = (_shares(one, one.values[side]) for one in ends)
+            chance = sum(part * y.get(value, 0.0) for value, part in x.items())
             kappa.append((share - chance) / (1 - chance) if chance < 1 else 0.0)
         if max(kappa) > EQUAL and min(kappa) < UNEQUAL:
-            found.setdefault(function.column, (function.second, *shares))
-            found.setdefault(function.second, (function.column, *shares))
+            found.setdefault(function.column, (function.second, shares))
+            found.setdefault(function.second, (function.column, shares))
     return found
 
 
-def _agreement(first: Reading, second: Reading) -> float:
-    """How often two columns would be equal if they had nothing to do with each other."""
-    x, y = _shares(first, first.values), _shares(second, second.values)
-    return sum(share * y.get(value, 0.0) for value, share in x.items())
-
-
-def _shares(reading: Reading, values: Floats) -> dict[Any, float]:
+def _shares(reading: Reading, values: Floats) -> dict[float | str, float]:
     """What share of the known values each value or level has."""
     found, counts = np.unique(values[~np.isnan(values)], return_counts=True)
     names = found.tolist()
@@ -237,32 +287,70 @@ def _shares(reading: Reading, values: Floats) -> dict[Any, float]:
     return dict(zip(names, (counts / max(1, counts.sum())).tolist(), strict=True))
 
 
-def _with_swaps(rows: RowFunctions, n_a: int, blamed: list[Blamed]) -> list[Blamed]:
-    """Two blamed columns each of which is in B like the other in A, and not like itself."""
+def nameless(names: Sequence[str]) -> bool:
+    """Whether columns are many and called by their places only, as those of embeddings are."""
+    return len(names) >= MANY and all(PLACE.fullmatch(name) for name in names)
+
+
+def _with_swaps(
+    rows: RowFunctions, n_a: int, blamed: list[Blamed], others: NDArray[np.bool_]
+) -> list[Blamed]:
+    """Two columns that exchanged their values become one finding."""
     read = {one.column: one for one in rows.readings if one.related and one.part == ""}
-    first = [one for one in blamed if one.column in read][:SWAPPED]
-    n = rows.n_rows
+    found = list(blamed)
+    if nameless(rows.names):
+        return found
+    first = [one for one in blamed if one.column in read and one.second < 0][:SWAPPED]
+    for one, other in itertools.combinations(first, 2):
+        if one in found and other in found:
+            pair = read[one.column], read[other.column]
+            if _exchanged(*pair, rows.scores.values[:, others], n_a):
+                found[found.index(one)] = one._replace(where=None, second=other.column)
+                found.remove(other)
+    return found
+
+
+def _exchanged(x: Reading, y: Reading, others: NDArray[np.float32], n_a: int) -> bool:
+    """Whether each column in B is like the other in A, and not like itself.
+
+    Numbers also have the other's correlations with the columns that are not to blame.
+    """
+    n = len(x.values)
     limit = KOLMOGOROV * np.sqrt(n / (n_a * (n - n_a)))
-    swapped: dict[int, int] = {}
-    for k, one in enumerate(first):
-        for other in first[:k]:
-            x, y = read[one.column], read[other.column]
-            across = max(_distance(x, y, n_a), _distance(y, x, n_a))
-            if across < limit < min(_distance(x, x, n_a), _distance(y, y, n_a)):
-                swapped |= {one.column: other.column, other.column: one.column}
-    return [
-        replace(one, swapped_with=swapped[one.column]) if one.column in swapped else one
-        for one in blamed
-    ]
+    if max(_distance(x, y, n_a), _distance(y, x, n_a)) >= limit:
+        return False
+    if min(_distance(x, x, n_a), _distance(y, y, n_a)) <= limit:
+        return False
+    if x.levels is not None or not others.shape[1]:
+        return True
+    apart = []
+    for one, other in ((x, y), (y, x)):
+        r = [
+            _correlations(one.values[:n_a], others[:n_a]),
+            _correlations(other.values[n_a:], others[n_a:]),
+        ]
+        apart.append(np.abs(np.arctanh(r[0]) - np.arctanh(r[1])).max())
+    return bool(max(apart) * np.sqrt(n_a * (n - n_a) / n) < EXCHANGED)
 
 
 def _distance(first: Reading, second: Reading, n_a: int) -> float:
     """How far one column in A is from another in B: Kolmogorov-Smirnov, or shares of levels."""
-    x, y = first.values[:n_a], second.values[n_a:]
-    x, y = x[~np.isnan(x)], y[~np.isnan(y)]
-    if not len(x) or not len(y) or (first.levels is None) != (second.levels is None):
+    if (first.levels is None) != (second.levels is None):
         return 1.0
-    if first.levels is None or second.levels is None:
+    x, y = first.values[:n_a], second.values[n_a:]
+    if first.levels is None:
+        x, y = (np.where(np.isnan(v), -np.inf, v) for v in (x, y))  # gaps below all values
         return kolmogorov(x, y)
-    shares = _shares(first, x), _shares(second, y)
-    return max(abs(shares[0].get(v, 0.0) - shares[1].get(v, 0.0)) for v in shares[0] | shares[1])
+    p, q = _shares(first, x), _shares(second, y)
+    return max((abs(p.get(v, 0.0) - q.get(v, 0.0)) for v in p | q), default=1.0)
+
+
+def _correlations(values: Floats, others: NDArray[np.float32]) -> Floats:
+    """Rank correlations of known values with other columns."""
+    known = ~np.isnan(values)
+    ranks = midranks(values[known])
+    others = others[known] - others[known].mean(axis=0)
+    ranks = ranks - ranks.mean()
+    size = np.sqrt((ranks @ ranks) * np.square(others).sum(axis=0))
+    r = ranks @ others / np.maximum(size, SAME_FUNCTION)
+    return np.asarray(np.clip(r, -0.999, 0.999))

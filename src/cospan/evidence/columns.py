@@ -7,6 +7,7 @@ encoded rows are read back: numbers with gaps, codes of levels. The table has on
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -20,15 +21,14 @@ from cospan.base.types import Floats
 from cospan.errors import InputError
 
 from .findings import Finding, cohen
-from .functions import Reading, deviation
+from .functions import OTHER, Reading, deviation
 
 if TYPE_CHECKING:
     from cospan.data import ColumnPlan, EncodingPlan, SetProfile
 
-#: What the column of rare levels is called.
-OTHER = "(other)"
 #: Texts and identifiers: no features, but it is watched how they are written.
 TEXT = "text"
+TRUTH = ("false", "true")
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 EPOCH_WEEKDAY = 3  # 1970-01-01 was a Thursday
 #: Levels that a row of the table shows.
@@ -50,12 +50,13 @@ class Column:
     indicator: int | None = None
     plan: ColumnPlan | None = None
     fill: tuple[float, ...] = ()
+    truth: tuple[str, str] = TRUTH  # what a boolean's values are called
 
     @property
     def levels(self) -> tuple[str, ...] | None:
         """What codes of levels stand for; None for numbers."""
         if self.kind == "boolean":
-            return self.plan.truth if self.plan is not None else ("false", "true")
+            return self.truth
         if self.kind != "category":
             return None
         if self.plan is None:
@@ -72,8 +73,13 @@ def plan_from(encoding: Mapping[str, Any] | None) -> EncodingPlan | None:
     return EncodingPlan.from_dict(encoding)
 
 
-def columns_of(plan: EncodingPlan | None, names: Sequence[str]) -> tuple[Column, ...]:
-    """The user's columns that make features. Without a plan every feature is one of numbers."""
+def columns_of(
+    plan: EncodingPlan | None, names: Sequence[str], profiles: Sequence[SetProfile] | None = None
+) -> tuple[Column, ...]:
+    """The user's columns that make features. Without a plan every feature is one of numbers.
+
+    Truth values are spelled as the sets spell them, where `profiles` say how.
+    """
     if plan is None:
         return tuple(Column(name, "number", (i,)) for i, name in enumerate(names))
     if plan.n_features != len(names):
@@ -88,9 +94,22 @@ def columns_of(plan: EncodingPlan | None, names: Sequence[str]) -> tuple[Column,
         places = tuple(range(place, place + width))
         indicator = gap if column.indicator else None
         fill = column.fill if plan.missing == "mean" and any(x % 1 for x in column.fill) else ()
-        found.append(Column(column.name, column.kind, places, indicator, column, fill))
+        truth = _spelled(column, profiles or ())
+        found.append(Column(column.name, column.kind, places, indicator, column, fill, truth))
         place, gap = place + width, gap + column.indicator
     return tuple(found)
+
+
+def _spelled(column: ColumnPlan, profiles: Sequence[SetProfile]) -> tuple[str, str]:
+    """The words for false and true, as most values of both sets are written."""
+    written: Counter[str] = Counter()
+    for profile in profiles:
+        written.update(next((p.levels for p in profile.columns if p.name == column.name), {}))
+    first, second = (
+        max((x for x in written if x.lower() == word), key=lambda x: written[x], default=word)
+        for word in (column.truth if column.kind == "boolean" else TRUTH)
+    )
+    return first, second
 
 
 def text_columns(plan: EncodingPlan | None) -> tuple[Column, ...]:

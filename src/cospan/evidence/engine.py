@@ -17,7 +17,7 @@ from scipy import special
 
 from cospan.base.tolerance import LEAST_VARIANCE
 
-from .blame import blamed_columns
+from .blame import blame_columns
 from .findings import Finding, described, taken
 from .functions import OWN, PAIR, SHARES, Function, Reading, RowFunctions, deviation
 from .repeats import IN_BOTH, Repeated, repeated_rows
@@ -119,8 +119,8 @@ def find(
         evidence = weigh(functions, labellings, observed)
         if evidence.p > NOTHING:
             break
-    blamed, order = blamed_columns(functions, evidence, sizes[0])
-    found = [described(one, functions, values, sizes) for one in blamed]
+    blamed, order, others = blame_columns(functions, evidence, sizes[0])
+    found = [described(one, functions, values, sizes, others) for one in blamed]
     p = evidence.p
     if any(where != IN_BOTH for where, _, _ in repeated.findings):  # else the sets are only alike
         p = min(p, 3 / (permutations + 1))

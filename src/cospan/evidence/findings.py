@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 from cospan.base.types import Floats
 
 from .blame import KOLMOGOROV, Blamed
-from .functions import OWN, Function, Reading, RowFunctions, deviation, kolmogorov, multiples
+from .functions import (
+    OTHER,
+    OWN,
+    Function,
+    Reading,
+    RowFunctions,
+    deviation,
+    kolmogorov,
+    multiples,
+)
 from .test import SQUARE
 
 #: Another unit or zero: the sets' Kolmogorov-Smirnov distance is at least this, and vanishes with a
@@ -89,6 +98,12 @@ class Finding:
     unit: tuple[float, float] | None = None
     beyond: float = math.nan
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that changed: of swapped ones both."""
+        both = (self.column, self.second) if self.kind == "swap" else (self.column,)
+        return tuple(name for name in both if name)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain types only; what does not apply is None."""
         found: dict[str, Any] = dict(vars(self))
@@ -105,22 +120,27 @@ def described(
     functions: RowFunctions,
     values: tuple[list[Reading], list[Reading]],
     sizes: tuple[int, int],
+    others: NDArray[np.bool_],
 ) -> Finding:
-    """What a column to blame was in A and is in B."""
+    """What a column to blame was in A and is in B; `others` are scores of columns without blame."""
     names, function = functions.names, one.function
     where = None if one.where is None else (names[one.where[0]], one.where[1])
     base = Finding("", names[one.column], z=one.z, p=one.p, rows=sum(sizes), where=where)
-    if one.swapped_with is not None:
-        return replace(base, kind="swap", second=names[one.swapped_with])
-    if one.copy_of is not None:
-        second, a, b = one.copy_of
-        return replace(base, kind="copy", second=names[second], a=a, b=b, effect=cohen(a, b))
+    if one.shares is not None:
+        a, b = one.shares
+        return replace(base, kind="copy", second=names[one.second], a=a, b=b, effect=cohen(a, b))
+    if one.second >= 0:
+        return replace(base, kind="swap", second=names[one.second])
     if function.family == OWN:
         if one.where is not None:
             values = _inside(values[0], *one.where), _inside(values[1], *one.where)
         rows = sum(len(part[0].values) for part in values)
-        return replace(_by_itself(base, function, one.column, values), rows=rows)
-    return _with_others(base, function, one.column, functions, sizes[0])
+        return replace(_by_itself(base, function, functions, values), rows=rows)
+    if function.kind == "relation":
+        return _relation(base, one.column, function, functions, sizes[0])
+    if function.kind.endswith("inside"):
+        return _inside_level(base, function, functions, sizes[0])
+    return _given(base, one.column, function, functions, others, sizes[0])
 
 
 def taken(readings: Sequence[Reading], rows: NDArray[np.intp]) -> list[Reading]:
@@ -130,28 +150,28 @@ def taken(readings: Sequence[Reading], rows: NDArray[np.intp]) -> list[Reading]:
 
 def _inside(readings: list[Reading], column: int, level: str) -> list[Reading]:
     """The rows with one level of a column."""
-    own = _reading(readings, column, "")
+    own = _reading(readings, column)
     return taken(readings, np.flatnonzero(own.values == (own.levels or ()).index(level)))
 
 
 def _by_itself(
     base: Finding,
     function: Function,
-    column: int,
+    functions: RowFunctions,
     values: tuple[list[Reading], list[Reading]],
 ) -> Finding:
-    kind, detail = function.kind, function.detail
-    first, second = (_reading(side, column, function.part) for side in values)
-    x, y = first.values, second.values
-    if kind == "missing":
-        return _shares(base, "missing", "", np.isnan(x), np.isnan(y))
-    base = replace(base, part=function.part)
-    x, y = x[~np.isnan(x)], y[~np.isnan(y)]
+    kind, column, _, detail, part = function
+    first, second = (_reading(side, column, part) for side in values)
+    gaps = np.isnan(first.values), np.isnan(second.values)
+    if kind == "missing" or any(there.all() for there in gaps):
+        return _shares(base, "missing", "", *gaps)
+    base = replace(base, part=part)
+    x, y = first.values[~gaps[0]], second.values[~gaps[1]]
     if kind == "level":
-        if detail == "other":
-            return replace(base, kind="level", detail="other")
-        code = (first.levels or ()).index(str(detail))
-        return _shares(base, "level", str(detail), x == code, y == code)
+        margin = next(m for m in functions.margins if m.reading[:2] == (column, part))
+        codes = [code for code, level in margin.levels if detail in (level, OTHER)]
+        there = (np.isin(v, codes, invert=detail == OTHER) for v in (x, y))
+        return _shares(base, "level", str(detail), *there)
     a, b = deviation(x), deviation(y)
     unit = math.hypot(a, b) / math.sqrt(2)
     step = float(y.mean() - x.mean())
@@ -209,7 +229,7 @@ def another_unit(x: Floats, y: Floats) -> tuple[float, float] | None:
     return (factor, offset) if distance < limit else None
 
 
-def _reading(readings: Sequence[Reading], column: int, part: str) -> Reading:
+def _reading(readings: Sequence[Reading], column: int, part: str = "") -> Reading:
     mine = [one for one in readings if one.column == column]
     return next((one for one in mine if one.part == part), mine[0])
 
@@ -234,69 +254,79 @@ def _farthest(x: Floats, y: Floats) -> float:
     return float(values[np.argmax(np.abs(below[0] - below[1]))])
 
 
-def _with_others(
-    base: Finding, function: Function, column: int, functions: RowFunctions, n_a: int
+def _relation(
+    base: Finding, column: int, function: Function, functions: RowFunctions, n_a: int
 ) -> Finding:
-    names, scores = functions.names, functions.scores
-    second = function.second if function.column == column else function.column
-    other = names[second] if function.second >= 0 else _companion(functions, column)
-    base = replace(base, second=other, where=base.where)
-    own = np.flatnonzero(scores.column == column)
-    if function.kind == "relation":
-        levels = function.detail
-        places = [
-            k
-            for c, level in zip((function.column, function.second), levels, strict=True)
-            for k in np.flatnonzero(scores.column == c)
-            if scores.level[k] == ("" if level == SQUARE else level)
-        ]
-        x, y = (
-            scores.values[:, k] ** (2 if lv == SQUARE else 1)
-            for k, lv in zip(places, levels, strict=True)
-        )
-        r = [correlation(x[side], y[side]) for side in _sides(n_a)]
-        return replace(
-            base, kind="relation", a=r[0], b=r[1],
-            detail=SQUARE if SQUARE in levels else " and ".join(filter(None, levels)),
-            effect=_fisher(r[1]) - _fisher(r[0]),
-        )  # fmt: skip
-    if function.kind.endswith("inside"):
-        number = _reading(functions.readings, function.column, "").values
-        rows = next(
-            r for c, level, r in functions.levels() if (c, level) == function[2:4]
-        ) & ~np.isnan(number)
-        means = [float(number[side][rows[side]].mean()) for side in _sides(n_a)]
-        spread = float(number[rows].std()) or 1.0
-        return replace(
-            base, kind="inside", column=names[function.column], second=names[function.second],
-            detail=str(function.detail), a=means[0], b=means[1],
-            effect=(means[1] - means[0]) / spread,
-        )  # fmt: skip
-    if function.kind == "given" and any(not scores.level[k] for k in own):
-        a, b, spread = _adjusted_means(functions, column, n_a)
-        return replace(base, kind="given", a=a, b=b, effect=(b - a) / spread)
-    every = np.ones(len(scores.column), dtype=bool)
-    source = {"identity": functions.identities, "equal": functions.equal}
-    shown = (
-        source[function.kind]() if function.kind in source else functions.given(every, (column,))
+    """Rank correlations of two columns, or of levels of them."""
+    scores, ends = functions.scores, (function.column, function.second)
+    second = ends[1] if ends[0] == column else ends[0]
+    x, y = (
+        scores.of(c, "" if level == SQUARE else level) ** (2 if level == SQUARE else 1)
+        for c, level in zip(ends, function.detail, strict=True)
     )
-    values = next(values for one, values in shown if one == function)
-    means = [float(np.mean(values[side])) for side in _sides(n_a)]
-    kind = "copy" if function.kind == "equal" else function.kind
-    spread = float(np.std(values)) or 1.0
-    return replace(base, kind=kind, a=means[0], b=means[1], effect=(means[1] - means[0]) / spread)
+    a, b = (correlation(x[side], y[side]) for side in _sides(n_a))
+    levels = " and ".join(filter(None, function.detail))
+    return replace(
+        base, kind="relation", second=functions.names[second], a=a, b=b,
+        detail=SQUARE if SQUARE in function.detail else levels, effect=_fisher(b) - _fisher(a),
+    )  # fmt: skip
 
 
-def _adjusted_means(functions: RowFunctions, column: int, n_a: int) -> tuple[float, float, float]:
-    """The means of a number in A and B if the other columns were alike, and what they leave open.
+def _inside_level(base: Finding, function: Function, functions: RowFunctions, n_a: int) -> Finding:
+    """The means, or standard deviations, of a number in the rows of one level."""
+    number = _reading(functions.readings, function.column).values
+    level = next(rows for c, name, rows in functions.levels() if (c, name) == function[2:4])
+    rows = level & ~np.isnan(number)
+    x, y = (number[side][rows[side]] for side in _sides(n_a))
+    base = replace(
+        base, kind="inside", second=functions.names[function.second], detail=function.detail
+    )
+    if function.kind == "spread inside" and min(len(x), len(y)) > 0:
+        a, b = deviation(x), deviation(y)
+        if a > 0 and b > 0:
+            return replace(base, part="spread", a=a, b=b, effect=math.log(b / a))
+    a, b = float(x.mean()), float(y.mean())
+    return replace(base, a=a, b=b, effect=(b - a) / (deviation(number[rows]) or 1.0))
 
-    By least squares on the other columns and the set.
+
+def _given(
+    base: Finding,
+    column: int,
+    function: Function,
+    functions: RowFunctions,
+    others: NDArray[np.bool_],
+    n_a: int,
+) -> Finding:
+    """What a column is given the others, or how closely it follows them; equal values of two."""
+    scores = functions.scores
+    own = scores.column == column
+    use = np.flatnonzero(others & ~own)
+    strength = np.abs(scores.correlation[own][:, use]).max(axis=0, initial=0.0)
+    use = use[np.argsort(-strength, kind="stable")[:MOST_GIVEN]]
+    ends = {function.column, function.second} - {-1, column} or {int(scores.column[use[0]])}
+    base = replace(base, second=functions.names[ends.pop()])
+    if function.kind == "given" and "" in np.array(scores.level)[own]:
+        a, b, spread = _adjusted_means(functions, column, use, n_a)
+        return replace(base, kind="given", a=a, b=b, effect=(b - a) / spread)
+    known = {"identity": functions.identities, "equal": functions.equal}
+    ask = known.get(function.kind, lambda: functions.given(others | own, (column,)))
+    values = next(values for one, values in ask() if one == function)
+    a, b = (float(np.mean(values[side])) for side in _sides(n_a))
+    effect = (b - a) / (float(np.std(values)) or 1.0)
+    if function.kind == "equal":
+        return replace(base, kind="relation", detail="equal", a=a, b=b, effect=effect)
+    return replace(base, kind=function.kind, a=a, b=b, effect=effect)
+
+
+def _adjusted_means(
+    functions: RowFunctions, column: int, others: NDArray[np.intp], n_a: int
+) -> tuple[float, float, float]:
+    """The means of a number in A and B if the others were alike, and what these leave open.
+
+    By least squares on the others and the set.
     """
-    y = _reading(functions.readings, column, "").values
+    y = _reading(functions.readings, column).values
     known = ~np.isnan(y)
-    others = np.flatnonzero(functions.scores.column != column)
-    strength = np.abs(functions.scores.correlation[functions.scores.column == column][:, others])
-    others = others[np.argsort(-strength.max(axis=0), kind="stable")[:MOST_GIVEN]]
     in_b = np.arange(len(y)) >= n_a
     design = np.column_stack([functions.plain()[:, others], in_b, np.ones(len(y))])[known]
     fit = np.linalg.lstsq(design.astype(np.float64), y[known], rcond=None)[0]
@@ -318,12 +348,3 @@ def _fisher(r: float) -> float:
 
 def _sides(n_a: int) -> tuple[slice, slice]:
     return slice(None, n_a), slice(n_a, None)
-
-
-def _companion(functions: RowFunctions, column: int) -> str:
-    """The column that says most about this one."""
-    own = functions.scores.column == column
-    if own.all() or not own.any():
-        return ""
-    strength = np.abs(functions.scores.correlation[own][:, ~own]).max(axis=0)
-    return functions.names[int(functions.scores.column[~own][np.argmax(strength)])]

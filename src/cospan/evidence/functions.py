@@ -55,6 +55,8 @@ BLOCK_BYTES = 16_000_000
 #: A function that varies less says nothing: its values are the same but for rounding.
 SAME_FUNCTION = 1e-9
 
+#: What all rare levels of a category are called together.
+OTHER = "(other)"
 #: Functions of a column by itself that are 0 or 1: their means are shares.
 SHARES = ("level", "missing", "value", "rounding", "low end", "high end")
 
@@ -102,6 +104,11 @@ class Scores(NamedTuple):
     column: NDArray[np.intp]  # whose score it is
     level: tuple[str, ...]  # which level; "" for numbers
     correlation: Floats  # (k, k)
+
+    def of(self, column: int, level: str) -> NDArray[np.float32]:
+        """The score of a level of a column."""
+        ends = zip(self.column.tolist(), self.level, strict=True)
+        return self.values[:, next(k for k, one in enumerate(ends) if one == (column, level))]
 
 
 @dataclass(frozen=True)
@@ -299,7 +306,8 @@ class Margin:
         first = np.argsort(-counts, kind="stable")
         bare = reading._replace(values=np.zeros(0))
         if reading.levels is not None:
-            chosen = [k for k in first[:LEVELS] if counts[k] >= FEWEST]
+            known_by_name = [k for k in first if reading.levels[int(values[k])] != OTHER]
+            chosen = [k for k in known_by_name[:LEVELS] if counts[k] >= FEWEST]
             levels = tuple((float(values[k]), reading.levels[int(values[k])]) for k in chosen)
             return cls(bare, np.zeros(0), levels)
         single: tuple[float, ...] = ()
@@ -321,7 +329,7 @@ class Margin:
                 there = values == code
                 other &= ~there
                 yield Function("level", column, -1, level, part), there.astype(np.float64)
-            yield Function("level", column, -1, "other", part), other.astype(np.float64)
+            yield Function("level", column, -1, OTHER, part), other.astype(np.float64)
             return
         rank = np.full(len(values), np.nan)
         rank[~missing] = midranks(values[~missing], self.order)

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from .columns import OTHER, FeatureChange, FeatureTable
+from .columns import FeatureChange, FeatureTable
+from .functions import OTHER
 
 if TYPE_CHECKING:
     from cospan.data import ColumnProfile, SetProfile

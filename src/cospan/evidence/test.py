@@ -132,6 +132,7 @@ class Evidence:
     p: float  # of "both sets come from one distribution"
     functions: list[Function]
     z: Floats  # (m,): of every function, A less B
+    unit: NDArray[np.intp]  # (m,): the unit that it belongs to
     family: NDArray[np.intp]  # of every unit
     first: NDArray[np.intp]  # its column
     second: NDArray[np.intp]  # and the other one, or -1
@@ -175,8 +176,9 @@ def _concluded(
     d = len(rows.names)
     low, high = np.minimum(c1, c2), np.maximum(c1, c2)
     unit = np.where(family == PAIR, 2 * d + high * d + low, family * d + c1)
+    unit = np.unique(unit, return_inverse=True)[1]
     order = np.argsort(unit, kind="stable")
-    start = np.unique(unit[order], return_index=True)[1]
+    start = np.flatnonzero(np.diff(unit[order], prepend=-1))
     z2 = np.maximum.reduceat(np.square(Z[order]), start, axis=0).astype(np.float64)
     family, first, second = family[order][start], c1[order][start], c2[order][start]
     log_p = log_tail(z2)
@@ -200,8 +202,8 @@ def _concluded(
     if p > 1.5 * smallest:  # no column is named where the whole is not
         adjusted = np.maximum(adjusted, p)
     return Evidence(
-        p, functions, Z[:, 0].astype(np.float64), family, first, second, log_p[:, 0], z2[:, 0],
-        adjusted, effective, needed, smallest,
+        p, functions, Z[:, 0].astype(np.float64), unit, family, first, second,
+        log_p[:, 0], z2[:, 0], adjusted, effective, needed, smallest,
     )  # fmt: skip
 
 

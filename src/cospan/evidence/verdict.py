@@ -140,7 +140,7 @@ class Verdict:
     @property
     def features(self) -> tuple[str, ...]:
         """Columns with a finding, the clearest first."""
-        return tuple(dict.fromkeys(one.column for one in self.findings if one.column))
+        return tuple(dict.fromkeys(name for one in self.findings for name in one.columns))
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -245,7 +245,7 @@ def find_changes(
         np.asarray(arrays.to_numpy(as_rows(rows, name, d=frame.n_features)), dtype=np.float64)
         for rows, name in ((rows_a, "A"), (rows_b, "B"))
     )
-    columns = columns_of(plan, _names(frame, names, plan))
+    columns = columns_of(plan, _names(frame, names, plan), profiles)
     texts = () if any(part is None for part in watched) else text_columns(plan)
     columns = (*columns, *texts)
     parts = () if plan is None or not texts else plan.watched
@@ -348,7 +348,7 @@ def _table(
     pulls: ArrayLike | None,
 ) -> FeatureTable:
     findings = () if found is None else found.findings
-    first = {one.column: one for one in reversed(findings) if one.column}
+    first = {name: one for one in reversed(findings) for name in one.columns}
     place = {column.name: k for k, column in enumerate(columns)}
     pull = np.full(len(columns), math.nan)
     if pulls is not None:

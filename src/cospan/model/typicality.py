@@ -41,8 +41,8 @@ QUARTILES_APART = 1.35
 #: Deviations from the median at most: among heavy tails a row is unusual that is far out in many
 #: columns, rather than one that is very far out in a few.
 FARTHEST = 7.0
-#: A column's squared deviations beyond the range weigh this much over what most rows of the set have
-#: of them, on average or at least: little where tails are heavy.
+#: Squared deviations beyond the range weigh this much over what most rows of the set have of them in
+#: a column, on average or at least: little where tails are heavy.
 BEYOND_WEIGHT, RARELY_BEYOND, MOST = 0.03, 0.005, 0.95
 FINEST = 1e-9  # of a column's values: what is nearer is rounding
 
