@@ -60,15 +60,6 @@ def test_every_direction_has_its_own_part(options):
     np.testing.assert_allclose(frame.shifts @ frame.H, B.mean(0) - A.mean(0), atol=1e-10)
 
 
-@pytest.mark.parametrize("seed", range(0, 20, 3))
-def test_no_part_is_negative(seed):
-    rng = np.random.default_rng(seed)
-    A = rng.standard_normal((30, 6)) * np.exp(rng.normal(0, 2, 6))
-    B = rng.standard_normal((25, 6)) @ rng.standard_normal((6, 6)) * math.exp(rng.normal(0, 2))
-    parts = JointFrame.fit(A, B, shrinkage=0.01 * seed).parts
-    assert min(parts.location, parts.scale, parts.shape) >= 0
-
-
 def test_identical_sets_differ_in_nothing():
     A, _, _ = pair()
     parts = JointFrame.fit(A, A).parts

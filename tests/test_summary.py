@@ -1,12 +1,9 @@
 """Summaries: what they hold, that they merge, and that no chunking changes them."""
 
 import importlib
-import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from cospan import JointFrame, Summary
 from cospan.errors import InputError
@@ -60,25 +57,6 @@ def test_the_rows_about_any_centre_with_any_weight(exact):
     np.testing.assert_allclose(summary.scatter_about(center, 0.25), expected, rtol=1e-10)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
-@given(
-    cuts=st.lists(st.integers(0, 300), max_size=8),
-    exact=st.booleans(),
-    order=st.randoms(use_true_random=False),
-)
-def test_any_chunking_and_any_merge_order_give_the_same_angles(cuts, exact, order):
-    A, B, Z = rows(300, 7, 1), rows(200, 7, 2) * 1.3, rows(50, 7, 3)
-    whole = JointFrame.fit(A, B, shrinkage=1e-3).align(Z).theta
-    pieces = np.split(A, sorted(cuts))
-    chunked = Summary.of_chunks(iter(pieces), exact)
-    parts = [Summary.of(piece, exact=exact) for piece in pieces if len(piece)]
-    order.shuffle(parts)
-    merged = sum(parts[1:], parts[0])
-    for a in (chunked, merged):
-        frame = JointFrame.from_summaries(a, Summary.of(B, exact=exact), shrinkage=1e-3)
-        np.testing.assert_allclose(frame.align(Z).theta, whole, atol=1e-8)
-
-
 def test_without_shrinkage_chunks_equal_batch_where_squaring_would_not():
     """The weakest directions are 1e-6 of the strongest: their squares are at float64's edge."""
     rng = np.random.default_rng(5)
@@ -92,20 +70,6 @@ def test_without_shrinkage_chunks_equal_batch_where_squaring_would_not():
         shrinkage=0,
     )
     np.testing.assert_allclose(streamed.align(Z).theta, batch, atol=1e-8)
-
-
-def test_a_reused_chunk_buffer_does_no_harm():
-    X = rows(100, 4)
-    buffer = np.empty((10, 4))
-
-    def chunks():
-        for start in range(0, 100, 10):
-            buffer[:] = X[start : start + 10]
-            yield buffer
-
-    summary = Summary.of_chunks(chunks())
-    np.testing.assert_allclose(summary.scatter_about(), scatter(X), rtol=1e-10)
-    np.testing.assert_array_equal(np.sort(summary.sample.rows, 0), np.sort(X, 0))
 
 
 class TestSample:
@@ -150,18 +114,6 @@ class TestSample:
         # 40 samples of about 40 rows: sd of the mean 0.5 / sqrt(1600) = 0.0125.
         assert abs(np.average(means, weights=lengths) - 0.5) < 5 * 0.0125
 
-    def test_more_parts_of_unlike_sizes_stay_fair(self):
-        parts = [
-            Summary.of(np.full((3000, 1), float(i)), sample_size=size, seed=i)
-            for i, size in enumerate((500, 50, 3000))
-        ]
-        for order in ((0, 1, 2), (2, 1, 0), (1, 0, 2)):
-            a, b, c = (parts[i] for i in order)
-            for merged in ((a + b) + c, a + (b + c)):
-                counts = np.bincount(merged.sample.rows[:, 0].astype(int), minlength=3)
-                assert counts[1] == 50
-                assert np.all(np.abs(counts - 50) < 6 * np.sqrt(50))
-
     def test_a_side_without_a_sample_leaves_none(self):
         with_rows, without = Summary.of(rows(50, 2)), Summary.of(rows(50, 2, 1), sample_size=0)
         assert len((without + with_rows).sample) == 0
@@ -192,21 +144,11 @@ class TestSample:
         assert set(first.index) != set(second.index)
         np.testing.assert_array_equal(first.index, again.index)
 
-    def test_it_can_be_left_out(self):
-        assert len(Summary.of(rows(10, 2), sample_size=0).sample) == 0
-
 
 def test_the_rows_own_eps_is_remembered():
     assert Summary.of(rows(9, 2, dtype=np.float32)).eps == np.finfo(np.float32).eps
     assert Summary.of(rows(9, 2)).eps == np.finfo(np.float64).eps
     assert Summary.of(rows(9, 2, dtype=np.float32)).mean.dtype == np.float64
-
-
-def test_the_coarsest_chunk_sets_the_eps():
-    chunks = [rows(9, 2), rows(9, 2, dtype=np.float32), rows(9, 2)]
-    assert Summary.of_chunks(chunks).eps == np.finfo(np.float32).eps
-    assert (Summary.of(chunks[0]) + Summary.of(chunks[1])).eps == np.finfo(np.float32).eps
-    assert (Summary.of(chunks[1]) + Summary.of(chunks[0])).eps == np.finfo(np.float32).eps
 
 
 @pytest.mark.parametrize("options", [{}, {"exact": False}])
@@ -221,19 +163,6 @@ def test_values_beyond_the_squares_of_float64_are_told(options):
     large = Summary.of(X * 1e153, **options)
     with pytest.raises(InputError, match="rescale"):
         large + Summary.of(X * 1e153 + 3e154, **options)
-
-
-def test_memory_stays_constant_while_rows_stream_by():
-    def chunks():
-        rng = np.random.default_rng(0)
-        for _ in range(150):
-            yield rng.standard_normal((1000, 64), dtype=np.float32)
-
-    tracemalloc.start()
-    Summary.of_chunks(chunks(), exact=False)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 25e6  # the rows together: 38 MB as float32, 77 MB as float64
 
 
 @pytest.mark.parametrize(

@@ -94,26 +94,6 @@ def test_the_automatic_shrinkage_sees_the_rows_it_holds():
     assert JointFrame.from_summaries(*sampled).shrinkage == held
 
 
-@pytest.mark.parametrize("units", ["own", "common"])
-def test_an_outline_tries_settings_like_the_sets_themselves(units):
-    """Coordinates from inner products alone: the same rows, up to a rotation."""
-    prepared = PreparedSets([Summary.of(wide(n, 300, n, n / 50)) for n in (25, 20, 15)])
-    full, outline = prepared.working(units), prepared.working(units, outlined=True)
-    assert outline.outlined
-    assert not full.outlined
-    steps = [one.trial(99).rows + one.means()[one.trial(99).own] for one in (full, outline)]
-    products = [rows @ rows.T for rows in steps]
-    assert_allclose(*products, atol=1e-9 * np.abs(products[0]).max())
-    assert not prepared.working(units).outlined
-
-
-def test_weighted_rows_are_not_taken_for_rows_of_weight_one():
-    A, B = wide(25, 300), wide(20, 300, 1, 0.2)
-    summary = Summary.of(A, np.linspace(1, 3, 25))
-    assert not summary._holds_rows
-    JointFrame.fit(A, B, sample_weight_a=np.linspace(1, 3, 25))
-
-
 def test_wide_rows_never_need_memory_of_the_features_squared():
     A, B = wide(30, 20_000), wide(20, 20_000, 1)
     rows = A.nbytes + B.nbytes

@@ -54,11 +54,8 @@ class Alignment:
     >>> frame = JointFrame.fit(
     ...     [[2.0, 0], [0, 1]], [[1.0, 0], [0, 2]], span="linear", center="none", shrinkage=0
     ... )
-    >>> alignment = frame.align([[1.0, 0], [0, 1], [2, 1]])
-    >>> alignment.degrees.round(2)
+    >>> frame.align([[1.0, 0], [0, 1], [2, 1]]).degrees.round(2)
     array([26.57, 63.43, 34.45])
-    >>> alignment.predict()
-    array([0, 1, 0])
     """
 
     theta: Array
@@ -167,12 +164,6 @@ class Alignment:
         Hochberg's step-up rule on the whole batch bounds the share of rows of A or B among those
         named. With fewer than 15 rows in a set there are ranks only, and a batch of more than one
         row has none named.
-
-        >>> from cospan import JointFrame
-        >>> rng = np.random.default_rng(0)
-        >>> frame = JointFrame.fit(rng.normal(size=(300, 3)), rng.normal(size=(300, 3)) + 2)
-        >>> frame.align([[0, 0, 0], [2, 2, 2], [30, -30, 0]]).neither
-        array([False, False,  True])
         """
         if self.typicality is None:
             raise InputError(
@@ -220,15 +211,7 @@ class Alignment:
 
 
 class LeaveOneOut(NamedTuple):
-    """The training rows' own angles, each computed as if the row had not been there.
-
-    >>> from cospan import JointFrame
-    >>> rng = np.random.default_rng(0)
-    >>> A, B = rng.normal(size=(40, 3)), rng.normal(size=(40, 3)) + 2
-    >>> left_out = JointFrame.fit(A, B).leave_one_out(A, B)
-    >>> bool(np.median(left_out.a.degrees) < 45 < np.median(left_out.b.degrees))
-    True
-    """
+    """The training rows' own angles, each computed as if the row had not been there."""
 
     a: Alignment
     b: Alignment

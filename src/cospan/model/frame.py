@@ -9,10 +9,10 @@ norm of what lies off the span, and are never written out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Unpack, overload
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -30,7 +30,6 @@ from cospan.model.pair import (
     Scorer,
     decomposed,
     inverse_square,
-    is_chunks,
     notes_on,
     parts_left_out,
     prepared_rows,
@@ -311,51 +310,31 @@ class JointFrame(SetModel):
         rows = self._rows(Z, "Z")
         return Scorer(self, rows).coordinates(rows)[0]
 
-    def _rows(self, X: object, name: str, first_row: int = 0) -> Array:
+    def _rows(self, X: object, name: str) -> Array:
         check_names(X, self.feature_names, name)
-        return as_rows(X, name, d=self.n_features, allow_empty=True, first_row=first_row)
+        return as_rows(X, name, d=self.n_features, allow_empty=True)
 
-    @overload
-    def align(self, Z: Iterator[Any], *, weighting: str = "cost") -> Iterator[Alignment]: ...
-    @overload
-    def align(self, Z: Any, *, weighting: str = "cost") -> Alignment: ...
-    def align(self, Z: Any, *, weighting: str = "cost") -> Alignment | Iterator[Alignment]:
+    def align(self, Z: Any, *, weighting: str = "cost") -> Alignment:
         """The alignment angle of every sample.
 
         Parameters
         ----------
-        Z : array-like (n, d), a Dask collection, or an iterable of chunks
+        Z : array-like (n, d), or a Dask collection: then the arrays of the result are lazy
         weighting : {"cost", "frame"}
             ``"cost"``: by what it costs each set to explain the sample. ``"frame"`` (linear span
             only): arctan2(‖s∘y‖, ‖c∘y‖), with which the paper's table was computed.
-
-        Returns
-        -------
-        Alignment
-            For a Dask collection its arrays are lazy; for chunks, an iterator of Alignments:
-            constant memory.
         """
         weighting = self.as_weighting(weighting)
         if arrays.is_lazy(Z):
             from cospan.distributed import aligned  # is above: its workers use frames
 
             return aligned(self, Z, weighting)
-        return self._align_chunks(Z, weighting) if is_chunks(Z) else self._aligned(Z, weighting)
-
-    def _aligned(self, Z: object, weighting: str, first_row: int = 0) -> Alignment:
-        rows = self._rows(Z, "Z", first_row)
+        rows = self._rows(Z, "Z")
         if self.curve is not None:
             squared = self.curve.squared_costs(rows)
             return self._alignment(squared[:, 0], squared[:, 1])
         a, b, *beside = Scorer(self, rows, weighting).scores(rows)
         return self._alignment(a, b, weighting, *beside)
-
-    def _align_chunks(self, chunks: Iterable[object], weighting: str) -> Iterator[Alignment]:
-        seen = 0
-        for chunk in chunks:
-            found = self._aligned(chunk, weighting, seen)
-            seen += len(found)
-            yield found
 
     def _alignment(
         self, a: Array, b: Array, weighting: str = "cost", *beside: Array | None

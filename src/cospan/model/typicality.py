@@ -1,13 +1,11 @@
 """How usual a sample is for each set: conformal p-values, so that "neither" exists.
 
-The angle says which set explains a sample better, not whether either does. Typicality compares
-what a sample costs a set with what the set's own rows cost it, each left out:
+Typicality compares what a sample costs a set with what the set's own rows cost it, each left out:
 
     p = (1 + number of the set's rows that cost at least as much) / (1 + number of rows)
 
 For a new row of the set every rank among the others is equally likely, whatever the distribution:
-p is uniform (a left-out row faces a set of one row less, which matters in one part in n). Both
-costs and ranks come from the sample of rows that summaries carry; no rows are kept.
+p is uniform (a left-out row faces a set of one row less, which matters in one part in n).
 
 Comparisons ask the same of :class:`UsualRows`, which takes no part in the angle: a row is compared
 with rows of its set out of fold. There the cost is that of normal scores, within the range of most
@@ -41,8 +39,8 @@ QUARTILES_APART = 1.35
 #: Deviations from the median at most: among heavy tails a row is unusual that is far out in many
 #: columns, rather than one that is very far out in a few.
 FARTHEST = 7.0
-#: Squared deviations beyond the range weigh this much over what most rows of the set have of them in
-#: a column, on average or at least: little where tails are heavy.
+#: Squared deviations beyond the range weigh this much over what most rows of the set have of them
+#: in a column, on average or at least: little where tails are heavy.
 BEYOND_WEIGHT, RARELY_BEYOND, MOST = 0.03, 0.005, 0.95
 FINEST = 1e-9  # of a column's values: what is nearer is rounding
 
