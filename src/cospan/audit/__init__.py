@@ -6,6 +6,13 @@ turns the odds of B against A into weights.
 """
 
 from cospan.audit.importance import ImportanceWeights, importance_weights
-from cospan.audit.labels import LabelAudit, audit_labels, shares_of
+from cospan.audit.labels import LabelAudit, audit_labels, separates, shares_of
 
-__all__ = ["ImportanceWeights", "LabelAudit", "audit_labels", "importance_weights", "shares_of"]
+__all__ = [
+    "ImportanceWeights",
+    "LabelAudit",
+    "audit_labels",
+    "importance_weights",
+    "separates",
+    "shares_of",
+]

@@ -29,7 +29,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize
 from scipy.special import gammaincc, softmax
 
 from cospan.base.tolerance import NOT_ZERO
@@ -173,6 +172,8 @@ def _explained(z: Floats, own: Index, start: Floats) -> Floats:
 
 def _best_fit(z: Floats, own: Index, starts: Sequence[ArrayLike]) -> tuple[Floats, float]:
     """Gain, biases and (where the starts have them) log rates of the best fit; its surprise."""
+    from scipy.optimize import minimize  # slow to import
+
     K, found = z.shape[1], []
     for start in map(np.asarray, starts):
         rates = [(math.log(1e-6), math.log(_LARGEST_RATE))] * (len(start) - K)
