@@ -301,7 +301,7 @@ def test_thresholds_and_long_runs():
     X, N = rng.normal(size=(60, 4)) / 5, np.full((60, 4), 25.0)
     own = Alarm.learn(X, N, np.arange(60), 1.0, as_every("100-rows"))
     step = own.z(np.full((30, 4), 0.3), N[:30], np.arange(30))
-    assert follow(step, np.broadcast_to(own.h, (30, 8)), own.k)[1][0].start == 0
+    assert follow(step, np.broadcast_to(own.h, (30, 4)), own.k)[1][0].start == 0
 
 
 # ---- what is met in a window -------------------------------------------------------------------

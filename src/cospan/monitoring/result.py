@@ -232,7 +232,7 @@ class Monitoring:
         own, new = self.reference.windows, self.measured.take(judged)
         both, W = own.before(new), len(own.codes)
         X, n = self.reference.standard(both)
-        Z, H = np.zeros_like(X), np.zeros((len(X), 2 * X.shape[1]))
+        Z, H = np.zeros_like(X), np.zeros_like(X)
         step = ROLLING_STEP if self.rolling else len(judged)
         for t in range(0, len(judged), step):
             first = max(0, t - ROLLING_GAP)
