@@ -29,7 +29,7 @@ from scipy import special
 from cospan import Monitoring, Profile, monitor
 from cospan.monitoring.alarm import Alarm, follow
 from cospan.monitoring.functions import without_shift
-from cospan.monitoring.result import Met
+from cospan.monitoring.result import plain_window
 from cospan.monitoring.windows import as_every, opened, read_windows
 
 PARTS = ("alarms", "delay", "real", "scale", "append")
@@ -73,8 +73,9 @@ def stream(rng, days, rows, columns, kind, start="2020-01-06"):
 def measured(profile, table, rolling=False):
     """Windows of a stream without their comparisons."""
     kept = read_windows(opened(table, profile.time), profile.time, profile.every, "stream", [])
-    windows, met = profile.measure(kept)
-    met = {code: Met(findings) for code, findings in met.items()}
+    windows, found = profile.measure(kept)
+    both = zip(windows.codes.tolist(), windows.counts.tolist(), found, strict=True)
+    met = {code: plain_window(profile.every, code, n, findings) for code, n, findings in both}
     return Monitoring(profile, windows, met, 1.0, "stream", rolling)
 
 

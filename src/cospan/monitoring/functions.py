@@ -3,9 +3,9 @@
 Each function gives a window one value, with sampling variance 1/n for n rows behind it: means of
 Legendre polynomials of ranks (mean, and about it spread and shape), of what the other columns leave
 open (given, scatter), shares on the arcsine scale (levels, gaps, the most frequent value), and
-correlations on Fisher's scale. What never occurred in the reference, a first gap or a new level, counts two
-standard deviations a row: one row is no alarm, five within days are. Averages of numbers, in the
-user's units, are there to be shown and raise no alarm.
+correlations on Fisher's scale. What never occurred in the reference, a first gap or a new level,
+counts two standard deviations a row: one row is no alarm, five within days are. Averages of
+numbers, in the user's units, are there to be shown and raise no alarm.
 """
 
 from __future__ import annotations
