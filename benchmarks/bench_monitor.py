@@ -28,7 +28,8 @@ from scipy import special
 
 from cospan import Monitoring, Profile, monitor
 from cospan.monitoring.alarm import Alarm, follow
-from cospan.monitoring.result import Met
+from cospan.monitoring.functions import without_shift
+from cospan.monitoring.result import plain_window
 from cospan.monitoring.windows import as_every, opened, read_windows
 
 PARTS = ("alarms", "delay", "real", "scale", "append")
@@ -72,8 +73,9 @@ def stream(rng, days, rows, columns, kind, start="2020-01-06"):
 def measured(profile, table, rolling=False):
     """Windows of a stream without their comparisons."""
     kept = read_windows(opened(table, profile.time), profile.time, profile.every, "stream", [])
-    windows, met = profile.measure(kept)
-    met = {code: Met(findings) for code, findings in met.items()}
+    windows, found = profile.measure(kept)
+    both = zip(windows.codes.tolist(), windows.counts.tolist(), found, strict=True)
+    met = {code: plain_window(profile.every, code, n, findings) for code, n, findings in both}
     return Monitoring(profile, windows, met, 1.0, "stream", rolling)
 
 
@@ -99,8 +101,9 @@ def from_vectors(rng, W, rows, columns, kind):
     """The same, of simulated window values: four scores and two functions of noise a column."""
     shift, means = responses()
     e = effects(rng, W + YEAR, columns, kind)
-    X = np.concatenate([np.interp(e, shift, mean) for mean in means] + [0 * e, 0 * e], axis=1)
-    X = X + rng.normal(size=X.shape) / np.sqrt(rows)
+    values = [np.interp(e, shift, mean) for mean in means] + [0 * e, 0 * e]
+    values = [x + rng.normal(size=e.shape) / np.sqrt(rows) for x in values]
+    X = np.concatenate([*without_shift(values[:4]), *values[4:]], axis=1)
     N, days = np.full(X.shape, float(rows)), np.arange(W + YEAR)
     own = Alarm.learn(X[:W], N[:W], days[:W], 1.0, as_every("day"))
     return own.z(X[W:], N[W:], days[W:]), own
@@ -111,7 +114,7 @@ def with_reset(Z, h, k):
     up, down, n = np.zeros(Z.shape[1]), np.zeros(Z.shape[1]), 0
     for z in Z:
         up, down = np.maximum(0, up + z - k), np.maximum(0, down - z - k)
-        if (np.concatenate([up, down]) > h).any():
+        if (np.maximum(up, down) > h).any():
             up[:], down[:], n = 0, 0, n + 1
     return n
 

@@ -35,8 +35,6 @@ RESEMBLING = 6.0
 SIMULATED, AR = 20_000, 0.5
 #: The share of the largest sums that an exponential is fitted to, and the most windows simulated.
 TAIL, MOST_SIMULATED = 0.01, 400
-#: Standard errors by which skewness and kurtosis must exceed those of normal values.
-ALLOWANCE = 1.0
 #: Kinds of functions that say something of two columns, or of one given the others.
 BETWEEN = ("relation", "given", "scatter")
 
@@ -65,29 +63,6 @@ def long_run(D: Floats) -> Floats:
     slow = np.clip(r2 / np.maximum(r1, 0.05), r, MOST_ALIKE)
     phi = np.where(np.minimum(r1, r2) > 2 / np.sqrt(W), slow, r)
     return np.where(total > 1e-9, 1 + 2 * r / (1 - phi), 1.0)
-
-
-def tails(Z: Floats, g: Floats, k: float) -> Floats:
-    """How much higher sums of skewed or long-tailed windows climb than those of normal ones.
-
-    The chance of a sum above h is about exp(-θh), E exp(θ(z - k)) = 1: θ = 2k for normal z, and
-    less where they are skewed to the side of the sum or have long tails, by the cumulants of g
-    windows that are alike. Many rows leave of a window what days differ by, and the spread of a
-    column follows its mean squared.
-    """
-    sd = Z.std(axis=0)
-    U = (Z - Z.mean(axis=0)) / np.where(sd > 1e-9, sd, 1.0)
-    skew, excess = (U**3).mean(axis=0), (U**4).mean(axis=0) - 3
-    skew = np.concatenate([skew, -skew]) - ALLOWANCE * np.sqrt(6 / len(Z))
-    excess = np.concatenate([excess, excess]) - ALLOWANCE * np.sqrt(24 / len(Z))
-    g = np.concatenate([g, g])
-    skew, excess = np.maximum(0.0, skew) * np.sqrt(g), np.maximum(0.0, excess) * g
-    low, high = np.zeros(len(skew)), np.full(len(skew), 2 * k)
-    for _ in range(30):
-        theta = (low + high) / 2
-        below = theta / 2 + skew * theta**2 / 6 + excess * theta**3 / 24 < k
-        low, high = np.where(below, theta, low), np.where(below, high, theta)
-    return np.asarray(2 * k / high)
 
 
 @cache
@@ -131,7 +106,7 @@ class Alarm:
     tau2: Floats
     g: Floats
     k: float
-    h: Floats  # of rises, then of falls
+    h: Floats
     judged: NDArray[np.bool_]  # functions that most windows of the reference have rows for
 
     @classmethod
@@ -150,8 +125,6 @@ class Alarm:
         tau2 = np.maximum(0.0, between - noise.sum(axis=0) / count)
         g = long_run(D / np.sqrt(tau2 + np.where(use, noise, 1.0)))
         h = threshold(W, max(1, int(judged.sum())), rate, every.per_year) * (1 + RESEMBLING * g / W)
-        Z = D / np.sqrt(tau2 + np.where(use, noise, 1.0))
-        h = np.concatenate([h, h]) * tails(Z, g, slack(W))
         return cls(W, mean, pattern, tau2, g, slack(W), h, judged)
 
     def z(self, X: Floats, N: Floats, phase: Index) -> Floats:
@@ -196,7 +169,7 @@ class Run:
 def follow(Z: Floats, H: Floats, k: float) -> tuple[Floats, list[Run]]:
     """The largest sum of each window over its threshold, and the runs of alarms.
 
-    z are (windows, functions), thresholds of rises, then of falls.
+    z and thresholds are (windows, functions).
 
     While an episode lasts a sum is capped at its threshold and has half the mean deviation taken
     off, so that it ends soon after its cause; another function that passes meanwhile is announced.
@@ -209,7 +182,7 @@ def follow(Z: Floats, H: Floats, k: float) -> tuple[Floats, list[Run]]:
     level, runs = np.zeros(T), []
     now: Run | None = None
     for t, z in enumerate(both):
-        h = H[t]
+        h = np.tile(H[t], 2)
         lasting = 0.5 * total / np.maximum(t - zero - 1, 1)
         S = np.maximum(0.0, S + z - np.where(on, np.maximum(k, lasting), k))
         above = h < S

@@ -1,16 +1,17 @@
 """What is watched in a window: values of functions that the reference alone fixes.
 
 Each function gives a window one value, with sampling variance 1/n for n rows behind it: means of
-Legendre polynomials of ranks (mean, spread, shape), of what the other columns leave open (given,
-scatter), shares on the arcsine scale (levels, gaps, the most frequent value), and correlations on
-Fisher's scale. What never occurred in the reference, a first gap or a new level, counts two
-standard deviations a row: one row is no alarm, five within days are. Averages of numbers, in the
-user's units, are there to be shown and raise no alarm.
+Legendre polynomials of ranks (mean, and about it spread and shape), of what the other columns leave
+open (given, scatter), shares on the arcsine scale (levels, gaps, the most frequent value), and
+correlations on Fisher's scale. What never occurred in the reference, a first gap or a new level,
+counts two standard deviations a row: one row is no alarm, five within days are. Averages of
+numbers, in the user's units, are there to be shown and raise no alarm.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -206,12 +207,13 @@ class Functions:
             if one.levels is not None:
                 yield from self._levels(place, one, name, windows)
                 continue
-            yield Watched("average", name, one.part), *windows.mean(one.values, known)
+            average, n = windows.mean(one.values, known)
+            yield Watched("average", name, one.part), average, n
+            means = [windows.mean(values, known)[0] for values in legendre(ranks[place])]
             kinds = ("mean", "spread", "shape", "shape")
-            for kind, values in zip(kinds, legendre(ranks[place]), strict=True):
-                yield Watched(kind, name, one.part), *windows.mean(values, known)
-            top = windows.most_frequent(one.values, known)
-            yield Watched("stuck", name, one.part), top, windows.sums(known)
+            for kind, values in zip(kinds, without_shift(means), strict=True):
+                yield Watched(kind, name, one.part), values, n
+            yield Watched("stuck", name, one.part), windows.most_frequent(one.values, known), n
         if len(self.scored) < 2:
             return
         G = self.scores(read, ranks)
@@ -246,6 +248,26 @@ class Functions:
             r = both / np.maximum(sd[:, i] * sd[:, j], VARIES**2)
             x = np.arctanh(np.clip(np.where(varies, r, 0.0), -NEARLY_ONE, NEARLY_ONE))
             yield Watched("relation", names[i], names[j]), x, np.where(varies, n - 3.0, 0.0)
+
+
+@cache
+def _shifted(points: int = 401, nodes: int = 60) -> tuple[Floats, list[Floats]]:
+    """Shifts of a normal column, and the means of the scores of its ranks then."""
+    x, weight = np.polynomial.hermite_e.hermegauss(nodes)
+    shift = np.linspace(-4, 4, points)
+    scores = legendre(2 * special.ndtr(x + shift[:, None]) - 1)
+    return shift, [score @ weight / weight.sum() for score in scores]
+
+
+def without_shift(means: Sequence[Floats]) -> list[Floats]:
+    """Spread and shape about the window's own mean: without what a mere shift makes of them.
+
+    Days whose means vary would else have spreads that vary with the square of it, with long tails.
+    """
+    shifts, curves = _shifted()
+    shift = np.interp(means[0], curves[0], shifts)
+    rest = zip(means[1:], curves[1:], strict=True)
+    return [means[0], *(mean - np.interp(shift, shifts, curve) for mean, curve in rest)]
 
 
 def chosen_functions(table: Sequence[Watched]) -> Index:

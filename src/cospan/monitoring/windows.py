@@ -36,7 +36,6 @@ from cospan.data import (
     read_ahead,
 )
 from cospan.errors import InputError
-from cospan.model_file import is_file_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -256,9 +255,6 @@ def opened(data: Any, time: Any, **options: Any) -> list[Source | Table]:
     drop = [*(options.pop("drop", None) or ()), *([time] if isinstance(time, str) else [])]
     sources: list[Source | Table] = []
     for one in data if several and data else [data]:
-        for kind in ("profile", "monitoring"):
-            if isinstance(one, str | os.PathLike) and is_file_of(one, f"cospan {kind}"):
-                raise InputError(f"{os.fspath(one)} is a {kind} file; name the data itself.")
         source = open_source(one, drop=drop or None, **options)
         if isinstance(time, str) and not isinstance(source, Table):
             raise InputError(
