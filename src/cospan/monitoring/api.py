@@ -22,7 +22,7 @@ from cospan.errors import CospanError, CospanWarning, InputError
 
 from .files import is_monitoring_file, is_profile_file
 from .profile import Profile
-from .result import FEWEST_ROWS, Monitoring, plain_window
+from .result import FEWEST_ROWS, Monitoring, Window
 from .windows import Every, Kept, as_every, opened, read_windows
 
 Progress = Callable[[str, int, int | None], None]
@@ -191,7 +191,7 @@ def _measured(
         )
         notes.append(Note("window replaced", text, loud=True))
     both = zip(new.codes.tolist(), new.counts.tolist(), findings, strict=True)
-    met = {code: plain_window(every, code, n, found) for code, n, found in both}
+    met = {c: Window(c, **every.names(c), rows=n, findings=found) for c, n, found in both}
     longer = replace(
         past,
         measured=old.joined(new),
