@@ -209,8 +209,8 @@ class _Sample:
 
     def thin(self) -> _Part:
         """Keep at most `limit` rows of each window."""
-        rows, *arrays = zip(*self.parts, strict=True)
-        part = _Part(joined_rows(rows), *map(np.concatenate, arrays))
+        part = _joined(self.parts)
+        self.parts = []  # so that no more than two copies are in memory
         self.parts = [part.take(part.drawn(self.limit))]
         return self.parts[0]
 
@@ -221,6 +221,11 @@ class _Sample:
         sources = [set(part.sources[a:b].tolist()) for a, b in pairwise(edges)]
         counts = np.array([self.counts[code] for code in codes.tolist()])
         return Kept(codes, counts, part.rows, edges, sources, columns)
+
+
+def _joined(parts: Sequence[_Part]) -> _Part:
+    rows, *arrays = zip(*parts, strict=True)
+    return _Part(joined_rows(rows), *map(np.concatenate, arrays))
 
 
 def _take(rows: Rows, at: Index) -> Rows:
@@ -339,19 +344,21 @@ def _days(array: pa.Array, where: str, zones: set[str]) -> Floats:
         return numbers(array)
     if array.null_count == len(array):
         return np.full(len(array), np.nan)
-    fitting, odd = [], str(array.type)
-    if kind in ("text", "dictionary"):
-        codes, texts, _ = coded(array)
-        ways = [way for way, how in READINGS.items() if how.kind == "date"]
-        found = [parsed(texts, way).to_numpy(zero_copy_only=False) for way in ways]
-        fitting = [days for days in found if not np.isnan(days).any()]
-        odd = str(texts[int(np.argmax(np.isnan(found[0])))])[:40]
+    if kind not in ("text", "dictionary"):
+        raise InputError(
+            f"{where} holds {array.type}, not dates; make dates of it, or cut windows in rows, for "
+            'instance every="1000-rows".'
+        )
+    codes, texts, _ = coded(array)
+    ways = [way for way, how in READINGS.items() if how.kind == "date"]
+    found = [parsed(texts, way).to_numpy(zero_copy_only=False) for way in ways]
+    fitting = [days for days in found if not np.isnan(days).any()]
     if len({days.tobytes() for days in fitting}) != 1:
+        odd = str(texts[int(np.argmax(np.isnan(found[0])))])[:40]
         why = "may begin with the day or with the month" if fitting else "is not a date"
         raise InputError(
             f"{where} holds {odd!r}, which {why}; write 2020-12-31 or 2020-12-31 23:59:00 "
-            "(2020/12/31, 31.12.2020, 12/31/2020 will do, too), or cut windows in rows, for "
-            'instance every="1000-rows".'
+            "(2020/12/31, 31.12.2020, 12/31/2020 will do, too)."
         )
     zone = pc.struct_field(pc.extract_regex(texts, pattern=ZONE), "zone")
     zones |= set(pc.unique(pc.fill_null(zone, "")).to_pylist())
