@@ -27,9 +27,9 @@ import pandas as pd
 from scipy import special
 
 from cospan import Monitoring, Profile, monitor
+from cospan.monitoring import Window
 from cospan.monitoring.alarm import Alarm, follow
 from cospan.monitoring.functions import without_shift
-from cospan.monitoring.result import plain_window
 from cospan.monitoring.windows import as_every, opened, read_windows
 
 PARTS = ("alarms", "delay", "real", "scale", "append")
@@ -75,7 +75,8 @@ def measured(profile, table, rolling=False):
     kept = read_windows(opened(table, profile.time), profile.time, profile.every, "stream", [])
     windows, found = profile.measure(kept)
     both = zip(windows.codes.tolist(), windows.counts.tolist(), found, strict=True)
-    met = {code: plain_window(profile.every, code, n, findings) for code, n, findings in both}
+    names = profile.every.names
+    met = {c: Window(c, **names(c), rows=n, findings=findings) for c, n, findings in both}
     return Monitoring(profile, windows, met, 1.0, "stream", rolling)
 
 

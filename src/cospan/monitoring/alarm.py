@@ -9,6 +9,7 @@ is stated, everything being estimated from W windows as here. Runs of alarms bec
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -100,7 +101,6 @@ def threshold(windows: int, functions: int, rate: float, per_year: float) -> flo
 class Alarm:
     """What the reference's windows make usual, for every function."""
 
-    windows: int
     mean: Floats
     pattern: Floats  # (season, functions): what is added to the mean, by the place in the season
     tau2: Floats
@@ -125,7 +125,7 @@ class Alarm:
         tau2 = np.maximum(0.0, between - noise.sum(axis=0) / count)
         g = long_run(D / np.sqrt(tau2 + np.where(use, noise, 1.0)))
         h = threshold(W, max(1, int(judged.sum())), rate, every.per_year) * (1 + RESEMBLING * g / W)
-        return cls(W, mean, pattern, tau2, g, slack(W), h, judged)
+        return cls(mean, pattern, tau2, g, slack(W), h, judged)
 
     def z(self, X: Floats, N: Floats, phase: Index) -> Floats:
         """Standardised values of windows; 0 where a function has no rows."""
@@ -159,20 +159,18 @@ class Run:
 
     start: int
     alarm: int
+    evidence: Floats
     end: int | None = None  # the last window above the threshold, where it is over
-    evidence: Floats = field(default_factory=lambda: np.zeros(0))
-    announced: dict[int, list[int]] = field(
-        default_factory=dict
-    )  # functions that passed, by window
+    #: Functions that passed, by window.
+    announced: dict[int, list[int]] = field(default_factory=dict)
 
 
 def follow(Z: Floats, H: Floats, k: float) -> tuple[Floats, list[Run]]:
     """The largest sum of each window over its threshold, and the runs of alarms.
 
-    z and thresholds are (windows, functions).
-
-    While an episode lasts a sum is capped at its threshold and has half the mean deviation taken
-    off, so that it ends soon after its cause; another function that passes meanwhile is announced.
+    z and thresholds are (windows, functions). While an episode lasts a sum is capped at its
+    threshold and has half the mean deviation taken off, so that it ends soon after its cause;
+    another function that passes meanwhile is announced.
     """
     both = np.concatenate([Z, -Z], axis=1)
     T, m = both.shape
@@ -195,7 +193,7 @@ def follow(Z: Floats, H: Floats, k: float) -> tuple[Floats, list[Run]]:
         over = S <= 0
         if new.any():
             if now is None:
-                now = Run(int(zero[first]) + 1, t, evidence=np.full(m, -np.inf))
+                now = Run(int(zero[first]) + 1, t, np.full(m, -np.inf))
                 runs.append(now)
             now.announced[t] = (np.flatnonzero(new) % (m // 2)).tolist()
         if now is not None:
@@ -223,16 +221,17 @@ def blamed(table: Sequence[Watched], evidence: Floats) -> tuple[str, ...]:
             own[one.column] = max(own.get(one.column, 0.0), value)
     found = sorted(own, key=lambda name: -own[name])
     related = {frozenset((one.column, one.detail)) for one in table if one.kind == "relation"}
+    between = [(one, value) for one, value in passed if one.kind in BETWEEN]
     while True:
-        touched: dict[str, float] = {}
-        for one, value in passed:
-            columns = {one.column, one.detail} if one.kind == "relation" else {one.column}
-            known = any(
-                c in found or any(frozenset((c, f)) in related for f in found if len(columns) == 1)
-                for c in columns
-            )
-            for column in () if known or one.kind not in BETWEEN else columns:
-                touched[column] = touched.get(column, 0.0) + value
+        touched: Counter[str] = Counter()
+        for one, value in between:
+            if one.kind == "relation":
+                columns = reached = {one.column, one.detail}
+            else:
+                columns = {one.column}
+                reached = columns.union(*(pair for pair in related if one.column in pair))
+            if not reached & set(found):
+                touched.update(dict.fromkeys(columns, value))
         if not touched:
             return tuple(found)
         found.append(max(touched, key=lambda name: touched[name]))

@@ -22,7 +22,7 @@ from cospan.errors import CospanError, CospanWarning, InputError
 
 from .files import is_monitoring_file, is_profile_file
 from .profile import Profile
-from .result import FEWEST_ROWS, Monitoring, plain_window
+from .result import FEWEST_ROWS, Monitoring, Window
 from .windows import Every, Kept, as_every, opened, read_windows
 
 Progress = Callable[[str, int, int | None], None]
@@ -97,51 +97,45 @@ def monitor(
         raise InputError(
             f"{false_alarms!r} is not a number of false alarms; give false_alarms= one above 0."
         )
+    past = _begun(reference, time, every, false_alarms, rolling, options)
     notes: list[Note] = []
-    past = _past(reference, false_alarms, rolling)
-    if past is None:
-        profile = _profile(reference, time, every, options, notes)
-        profile = replace(profile, every=_same_every(profile, every))
-        none = profile.windows.take(np.zeros(0, dtype=np.intp))
-        past = Monitoring(profile, none, {}, float(false_alarms or 1), name or "", bool(rolling))
-    else:
-        _same_every(past.reference, every)
-        past = replace(past, went_on=True)
     found, kept = _measured(past, data, time, name, options, notes)
     found = _compared(found, kept, details == "all", seed, progress)
-    warn(note for note in notes if note not in past.reference.notes)
+    warn(notes)
     return replace(found, notes=tuple(dict.fromkeys([*found.notes, *map(str, notes)])))
 
 
-def _past(reference: Any, false_alarms: float | None, rolling: bool | None) -> Monitoring | None:
-    """The monitoring to go on from, where one is given."""
-    if isinstance(reference, str | os.PathLike) and is_monitoring_file(reference):
-        reference = Monitoring.load(reference)
-    if not isinstance(reference, Monitoring):
-        return None
-    rate, own = reference.rate, reference.rolling
-    for key, given, known in (("false_alarms", false_alarms, rate), ("rolling", rolling, own)):
-        if given not in (None, known):
-            raise InputError(
-                f"This monitoring was begun with {key}={known!r}; leave that out, or begin a new "
-                "one."
-            )
-    return reference
-
-
-def _profile(
-    reference: Any, time: Any, every: Any, options: dict[str, Any], notes: list[Note]
-) -> Profile:
-    if isinstance(reference, Profile):
-        return reference
+def _begun(
+    reference: Any,
+    time: Any,
+    every: Any,
+    rate: float | None,
+    rolling: bool | None,
+    options: dict[str, Any],
+) -> Monitoring:
+    """The monitoring to go on from, or a new one without windows."""
     path = os.fspath(reference) if isinstance(reference, str | os.PathLike) else ""
-    if path and (is_profile_file(path) or path.endswith(".cospan")):
-        return Profile.load(path)
-    if not isinstance(time, str | None):
-        time = every = None  # the times of the reference are not given
-    found = Profile.of(reference, time=time, every=every, **options)
-    notes += found.notes
-    return found
+    if path and is_monitoring_file(path):
+        reference = Monitoring.load(path)
+    elif path and (is_profile_file(path) or path.endswith(".cospan")):
+        reference = Profile.load(path)
+    if isinstance(reference, Monitoring):
+        own = ("false_alarms", rate, reference.rate), ("rolling", rolling, reference.rolling)
+        for key, given, known in own:
+            if given not in (None, known):
+                raise InputError(
+                    f"This monitoring was begun with {key}={known!r}; leave that out, or begin a "
+                    "new one."
+                )
+        _same_every(reference.reference, every)
+        return replace(reference, went_on=True)
+    if not isinstance(reference, Profile):
+        how = {"time": time, "every": every} if isinstance(time, str | None) else {}
+        reference = Profile.of(reference, **how, **options)  # an array of times is of the data
+    profile = replace(reference, every=_same_every(reference, every))
+    none = profile.windows.take(np.zeros(0, dtype=np.intp))
+    said = tuple(map(str, profile.notes))
+    return Monitoring(profile, none, {}, float(rate or 1), "", bool(rolling), said)
 
 
 def _same_every(profile: Profile, every: Any) -> Every:
@@ -191,13 +185,13 @@ def _measured(
         )
         notes.append(Note("window replaced", text, loud=True))
     both = zip(new.codes.tolist(), new.counts.tolist(), findings, strict=True)
-    met = {code: plain_window(every, code, n, found) for code, n, found in both}
+    met = {c: Window(c, **every.names(c), rows=n, findings=found) for c, n, found in both}
     longer = replace(
         past,
         measured=old.joined(new),
         met={**past.met, **met},
         latest=frozenset(met),
-        name=f"{called} and earlier windows" if len(old.codes) else past.name or called,
+        name=f"{called} and earlier windows" if len(old.codes) else called,
     )
     return longer, kept
 

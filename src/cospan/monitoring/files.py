@@ -37,7 +37,7 @@ from cospan.model_file import (
 )
 
 from .profile import Measured, Profile
-from .result import Monitoring, plain_window
+from .result import Monitoring, Window
 from .windows import as_every
 
 MONITORING, MONITORING_VERSION = "cospan monitoring", 5
@@ -110,9 +110,11 @@ def _merged(there: Monitoring, found: Monitoring) -> Monitoring:
         fresh = ~np.isin(new.digests, old.digests)  # counted on from those of the other process
         codes = codes[fresh]
         new = new.take(fresh)._replace(codes=old.codes[-1] + 1 + np.arange(len(codes)))
-    met = {int(a): found.met[int(b)] for a, b in zip(new.codes, codes, strict=True)}
+    met = {**there.met}
+    for code, before in zip(new.codes.tolist(), codes.tolist(), strict=True):
+        met[code] = replace(found.met[before], code=code, **found.every.names(code))
     notes = tuple(dict.fromkeys([*there.notes, *found.notes]))
-    return replace(found, measured=old.joined(new), met={**there.met, **met}, notes=notes)
+    return replace(found, measured=old.joined(new), met=met, notes=notes)
 
 
 # ---- parts -------------------------------------------------------------------------------------
@@ -182,7 +184,8 @@ def _read_monitoring(read: Reader) -> Monitoring:
             size = Size(*(_number(one["size"][name]) for name in ("value", "low", "high")))
             said = {"size": size, "p": _number(one["p"])}
         findings = tuple(map(_finding, one["findings"]))
-        met[code] = plain_window(reference.every, code, count, findings, **said)
+        names = reference.every.names(code)
+        met[code] = Window(code, rows=count, findings=findings, **names, **said)
     return Monitoring(
         reference,
         measured,

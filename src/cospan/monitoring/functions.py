@@ -125,15 +125,16 @@ class Windowed:
         n = self.sums(known)
         return self.sums(np.where(known, values, 0.0)) / np.maximum(n, 1), n
 
-    def most_frequent(self, values: Floats, known: NDArray[np.bool_]) -> Floats:
+    def most_frequent(self, values: Floats) -> Floats:
         """How often the most frequent value of each window occurs."""
-        v, w = values[known], self.of[known]
-        order = np.lexsort((v, w))
-        v, w = v[order], w[order]
-        edges = np.flatnonzero(np.append(True, (np.diff(v) != 0) | (np.diff(w) != 0)))[: len(v)]
-        top = np.zeros(len(self.starts))
-        np.maximum.at(top, w[edges], np.diff(np.append(edges, len(v))))
-        return top
+        within = np.arange(len(values)) - self.starts[self.of]
+        table = np.full((len(self.starts), within.max() + 1), np.nan)
+        table[self.of, within] = values
+        table.sort(axis=1)
+        place = np.arange(table.shape[1])
+        begins = np.diff(table, axis=1, prepend=np.nan) != 0  # NaN is no run
+        lengths = place - np.maximum.accumulate(np.where(begins, place, 0), axis=1) + 1
+        return np.asarray((lengths * ~np.isnan(table)).max(axis=1), dtype=np.float64)
 
 
 class Functions:
@@ -213,7 +214,7 @@ class Functions:
             kinds = ("mean", "spread", "shape", "shape")
             for kind, values in zip(kinds, without_shift(means), strict=True):
                 yield Watched(kind, name, one.part), values, n
-            yield Watched("stuck", name, one.part), windows.most_frequent(one.values, known), n
+            yield Watched("stuck", name, one.part), windows.most_frequent(one.values), n
         if len(self.scored) < 2:
             return
         G = self.scores(read, ranks)

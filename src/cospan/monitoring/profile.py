@@ -38,7 +38,7 @@ from .functions import (
 from .windows import Codes, Every, Kept, Rows, as_every, opened, read_windows
 
 #: Rows that are kept of a reference, and rows that are read by the plan at a time.
-KEPT_ROWS, READ_ROWS = 5_000, 100_000
+KEPT_ROWS, READ_ROWS = 5_000, 50_000
 #: A column is of another type where more than this share of its values cannot be read.
 UNREAD = 0.5
 #: Repeated rows are a finding above what is usual: by this many deviations, and by this many rows.

@@ -46,11 +46,9 @@ class Window:
         When it begins, and when the next one does; of windows counted in rows its first and its
         last row, counted from 1.
     rows : int
-    size : Size or None
-        How different it is from the reference, as :func:`cospan.compare` says it, with ``.low`` and
-        ``.high``; None where the window was not compared.
-    p : float or None
-        The p-value of that comparison.
+    size, p : Size and float, or None
+        How different it is from the reference (with ``.low`` and ``.high``), and the p-value, as
+        :func:`cospan.compare` says it; None where the window was not compared.
     findings : tuple of Finding
         What was met in the window itself (no data, columns gone or new, repeated rows, absurd
         values), then what the comparison found.
@@ -88,26 +86,18 @@ class Window:
     def to_dict(self) -> dict[str, Any]:
         """Plain types only, for JSON."""
         names = ("rows", "p", "alarm", "level", "status", "findings")
-        shown = ("mean", "missing", "levels")
+        held = {
+            column: {"mean": one.mean, "missing": one.missing, "levels": dict(one.levels)}
+            for column, one in self.columns.items()
+        }
         return {
             "window": self.label,
             "start": str(self.start),
             "end": str(self.end),
             **{name: plain(getattr(self, name)) for name in names},
             "size": None if self.size is None else self.size.to_dict(),
-            "columns": {
-                column: {name: plain(getattr(held, name)) for name in shown}
-                for column, held in self.columns.items()
-            },
+            "columns": plain(held),
         }
-
-
-def plain_window(
-    every: Every, code: int, rows: int, findings: tuple[Finding, ...], **said: Any
-) -> Window:
-    """A window as it was met, before it is judged."""
-    start, end, label = every.start(code), every.end(code), every.label(code)
-    return Window(code, start, end, label, rows, findings, **said)
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,8 +238,8 @@ class Monitoring:
         level = np.full(len(codes), math.nan)
         level[judged] = found
         first = {digest: k for k, digest in reversed(list(enumerate(digests.tolist())))}
-        nothing = (Finding("no data"),)
-        made = {c: plain_window(self.every, c, 0, nothing) for c in self._empty(codes[~self._far])}
+        empty, names = self._empty(codes[~self._far]), self.every.names
+        made = {c: Window(c, **names(c), rows=0, findings=(Finding("no data"),)) for c in empty}
         for k, code in enumerate(codes.tolist()):
             one, enough, twin = self.met[code], rows[k] >= FEWEST_ROWS, first[int(digests[k])]
             own = [Finding("far", rows=one.rows)] if self._far[k] else []
