@@ -371,7 +371,9 @@ def real(args):
                 ]
                 seen += bool(news)
                 missed += [] if news else [fault.__name__]
-                waits += [sum(begin <= w.start < news[0] for w in found.windows)] if news else []
+                waits += (
+                    [int(sum(begin <= w.start < news[0] for w in found.windows))] if news else []
+                )
         verdict(
             f"{name} by {every}: of ten faults not seen in the column",
             10 - seen,
