@@ -104,7 +104,8 @@ def from_vectors(rng, W, rows, columns, kind):
     e = effects(rng, W + YEAR, columns, kind)
     values = [np.interp(e, shift, mean) for mean in means] + [0 * e, 0 * e]
     values = [x + rng.normal(size=e.shape) / np.sqrt(rows) for x in values]
-    X = np.concatenate([*without_shift(values[:4]), *values[4:]], axis=1)
+    values[1:4] = without_shift(values[0], values[1:4])
+    X = np.concatenate(values, axis=1)
     N, days = np.full(X.shape, float(rows)), np.arange(W + YEAR)
     own = Alarm.learn(X[:W], N[:W], days[:W], 1.0, as_every("day"))
     return own.z(X[W:], N[W:], days[W:]), own
@@ -371,7 +372,9 @@ def real(args):
                 ]
                 seen += bool(news)
                 missed += [] if news else [fault.__name__]
-                waits += [sum(begin <= w.start < news[0] for w in found.windows)] if news else []
+                waits += (
+                    [int(sum(begin <= w.start < news[0] for w in found.windows))] if news else []
+                )
         verdict(
             f"{name} by {every}: of ten faults not seen in the column",
             10 - seen,

@@ -118,10 +118,10 @@ class Alarm:
         count = np.maximum(use.sum(axis=0), 1)
         mean = np.where(use, X, 0.0).sum(axis=0) / count
         D = np.where(use, X - mean, 0.0)
-        pattern = _pattern(D, phase, season)
+        pattern, spent = _pattern(D, phase, season)
         D = np.where(use, D - pattern[phase % season], 0.0)
         noise = np.where(use, 1 / np.maximum(N, 1), 0.0)
-        between = (D * D).sum(axis=0) / np.maximum(count - 1, 1)
+        between = (D * D).sum(axis=0) / np.maximum(count - 1 - spent, 1) * (1 + spent / W)
         tau2 = np.maximum(0.0, between - noise.sum(axis=0) / count)
         g = long_run(D / np.sqrt(tau2 + np.where(use, noise, 1.0)))
         h = threshold(W, max(1, int(judged.sum())), rate, every.per_year) * (1 + RESEMBLING * g / W)
@@ -138,16 +138,17 @@ class Alarm:
         return self.k + float(np.median(self.h)) / windows
 
 
-def _pattern(D: Floats, phase: Index, season: int) -> Floats:
-    """Means of the same weekday (or hour), shrunk, where they clearly differ."""
+def _pattern(D: Floats, phase: Index, season: int) -> tuple[Floats, Floats]:
+    """Means of the same weekday (or hour), shrunk, and the degrees of freedom they take."""
     W, m = D.shape
     counts = np.bincount(phase % season, minlength=season)
     if season == 1 or PERIODS * season > W or counts.min() < 2:
-        return np.zeros((season, m))
+        return np.zeros((season, m)), np.zeros(m)
     means = np.array([D[phase % season == q].mean(axis=0) for q in range(season)])
     rest = ((D - means[phase % season]) ** 2).sum(axis=0) / (W - season)
     F = (counts[:, None] * means**2).sum(axis=0) / np.maximum(rest, 1e-12)
-    return np.asarray(means * np.maximum(0.0, 1 - 2 * (season - 1) / np.maximum(F, 1e-9)))
+    kept = np.maximum(0.0, 1 - 2 * (season - 1) / np.maximum(F, 1e-9))
+    return means * kept, (season - 1) * kept
 
 
 # ---- sums and episodes -------------------------------------------------------------------------

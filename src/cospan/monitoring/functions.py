@@ -210,9 +210,10 @@ class Functions:
                 continue
             average, n = windows.mean(one.values, known)
             yield Watched("average", name, one.part), average, n
-            means = [windows.mean(values, known)[0] for values in legendre(ranks[place])]
-            kinds = ("mean", "spread", "shape", "shape")
-            for kind, values in zip(kinds, without_shift(means), strict=True):
+            mean, *others = (windows.mean(values, known)[0] for values in legendre(ranks[place]))
+            yield Watched("mean", name, one.part), mean, n
+            both = zip(("spread", "shape", "shape"), without_shift(mean, others), strict=True)
+            for kind, values in both:
                 yield Watched(kind, name, one.part), values, n
             yield Watched("stuck", name, one.part), windows.most_frequent(one.values), n
         if len(self.scored) < 2:
@@ -222,9 +223,10 @@ class Functions:
         for j, sides, sizes, x in zip(self.left, self.sides, self.sizes, rest, strict=True):
             one = read.readings[self.scored[j][0]]
             name, known = read.names[one.column], ~np.isnan(one.values)
-            given, scatter = (3**0.5 * _ranked(*both) for both in ((x, sides), (np.abs(x), sizes)))
-            yield Watched("given", name, one.part), *windows.mean(given, known)
-            yield Watched("scatter", name, one.part), *windows.mean(scatter, known)
+            given, n = windows.mean(3**0.5 * _ranked(x, sides), known)
+            scatter, _ = windows.mean(3**0.5 * _ranked(np.abs(x), sizes), known)
+            yield Watched("given", name, one.part), given, n
+            yield Watched("scatter", name, one.part), next(without_shift(given, [scatter], 4)), n
         yield from self._relations(G, read, windows)
 
     def _levels(self, place: int, one: Reading, name: str, windows: Windowed) -> Iterator[Measure]:
@@ -252,23 +254,27 @@ class Functions:
 
 
 @cache
-def _shifted(points: int = 401, nodes: int = 60) -> tuple[Floats, list[Floats]]:
-    """Shifts of a normal column, and the means of the scores of its ranks then."""
+def _shifted(points: int = 101, nodes: int = 60) -> tuple[Floats, list[Floats]]:
+    """Shifts of a normal column, and the means of its scores then: of ranks, and of scatter.
+
+    A larger shift is not how windows vary, and may show in everything.
+    """
     x, weight = np.polynomial.hermite_e.hermegauss(nodes)
-    shift = np.linspace(-4, 4, points)
-    scores = legendre(2 * special.ndtr(x + shift[:, None]) - 1)
+    shift = np.linspace(-1, 1, points)
+    rank = 2 * special.ndtr(x + shift[:, None]) - 1
+    scores = (*legendre(rank), 3**0.5 * (2 * np.abs(rank) - 1))
     return shift, [score @ weight / weight.sum() for score in scores]
 
 
-def without_shift(means: Sequence[Floats]) -> list[Floats]:
-    """Spread and shape about the window's own mean: without what a mere shift makes of them.
+def without_shift(mean: Floats, others: Sequence[Floats], first: int = 1) -> Iterator[Floats]:
+    """Spread and shape, or scatter, about the window's own mean: without what a shift makes.
 
     Days whose means vary would else have spreads that vary with the square of it, with long tails.
     """
     shifts, curves = _shifted()
-    shift = np.interp(means[0], curves[0], shifts)
-    rest = zip(means[1:], curves[1:], strict=True)
-    return [means[0], *(mean - np.interp(shift, shifts, curve) for mean, curve in rest)]
+    shift = np.interp(mean, curves[0], shifts)
+    for values, curve in zip(others, curves[first:], strict=False):
+        yield values - np.interp(shift, shifts, curve)
 
 
 def chosen_functions(table: Sequence[Watched]) -> Index:
