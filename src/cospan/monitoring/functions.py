@@ -37,6 +37,8 @@ RIDGE = 0.02
 RUNS = 5
 #: A correlation needs more rows than these, both columns must vary, and 1 is not on Fisher's scale.
 FEW_ROWS, VARIES, NEARLY_ONE = 6, 1e-3, 0.98
+#: Windows whose means vary by more deviations than this do not vary by chance.
+MOST_SHIFT = 2.0
 #: Which functions stay where there are too many.
 FIRST = (
     "mean", "missing", "new", "stuck", "spread", "level", "given", "scatter", "shape", "relation",
@@ -254,16 +256,12 @@ class Functions:
 
 
 @cache
-def _shifted(points: int = 101, nodes: int = 60) -> tuple[Floats, list[Floats]]:
-    """Shifts of a normal column, and the means of its scores then: of ranks, and of scatter.
-
-    A larger shift is not how windows vary, and may show in everything.
-    """
+def _shifted(points: int = 201, nodes: int = 60) -> list[Floats]:
+    """Means of the scores of a normal column that is shifted: of its ranks, then of scatter."""
     x, weight = np.polynomial.hermite_e.hermegauss(nodes)
-    shift = np.linspace(-1, 1, points)
-    rank = 2 * special.ndtr(x + shift[:, None]) - 1
+    rank = 2 * special.ndtr(x + np.linspace(-MOST_SHIFT, MOST_SHIFT, points)[:, None]) - 1
     scores = (*legendre(rank), 3**0.5 * (2 * np.abs(rank) - 1))
-    return shift, [score @ weight / weight.sum() for score in scores]
+    return [score @ weight / weight.sum() for score in scores]
 
 
 def without_shift(mean: Floats, others: Sequence[Floats], first: int = 1) -> Iterator[Floats]:
@@ -271,10 +269,9 @@ def without_shift(mean: Floats, others: Sequence[Floats], first: int = 1) -> Ite
 
     Days whose means vary would else have spreads that vary with the square of it, with long tails.
     """
-    shifts, curves = _shifted()
-    shift = np.interp(mean, curves[0], shifts)
-    for values, curve in zip(others, curves[first:], strict=False):
-        yield values - np.interp(shift, shifts, curve)
+    shifted, *curves = _shifted()
+    for values, curve in zip(others, curves[first - 1 :], strict=False):
+        yield values - np.interp(mean, shifted, curve, left=0.0, right=0.0)
 
 
 def chosen_functions(table: Sequence[Watched]) -> Index:
