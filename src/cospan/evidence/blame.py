@@ -10,7 +10,6 @@ is said of a column comes from the units that it is blamed for, so nothing is to
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -52,8 +51,8 @@ EQUAL, UNEQUAL = 0.9, 0.5
 #: Columns among which swapped ones are looked for; the Kolmogorov-Smirnov distance at 1 %; and
 #: |z| of a correlation with another column, below which it was exchanged with them.
 SWAPPED, KOLMOGOROV, EXCHANGED = 6, 1.63, 4.0
-#: Columns without a name of their own are many, and called by their places.
-MANY, PLACE = 30, re.compile(r"x\d+|pixel [\d,]+")
+#: Columns without names of their own, x0, x1, …, are at least so many; pixels have none, either.
+MANY, PIXEL = 30, "pixel "
 
 
 class Blamed(NamedTuple):
@@ -289,7 +288,7 @@ def _shares(reading: Reading, values: Floats) -> dict[float | str, float]:
 
 def nameless(names: Sequence[str]) -> bool:
     """Whether columns are many and called by their places only, as those of embeddings are."""
-    return len(names) >= MANY and all(PLACE.fullmatch(name) for name in names)
+    return len(names) >= MANY and set(names) == {f"x{k}" for k in range(len(names))}
 
 
 def _with_swaps(
@@ -298,7 +297,7 @@ def _with_swaps(
     """Two columns that exchanged their values become one finding."""
     read = {one.column: one for one in rows.readings if one.related and one.part == ""}
     found = list(blamed)
-    if nameless(rows.names):
+    if nameless(rows.names) or rows.names[0].startswith(PIXEL):
         return found
     first = [one for one in blamed if one.column in read and one.second < 0][:SWAPPED]
     for one, other in itertools.combinations(first, 2):

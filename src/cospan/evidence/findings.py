@@ -48,55 +48,31 @@ MOST_GIVEN = 50
 class Finding:
     """One thing that changed.
 
-    Attributes
-    ----------
-    kind : str
-        ``"mean"``, ``"spread"``, ``"shape"``, ``"level"``, ``"value"``, ``"missing"``,
-        ``"rounding"``, ``"text"`` (written differently); ``"given"`` (moved against the other
-        columns), ``"scatter"`` (they predict it less, or better), ``"identity"`` (a rule that held
-        is broken),
-        ``"relation"``, ``"inside"`` (a number in the rows of one level), ``"copy"``, ``"swap"``,
-        ``"repeated rows"``, and what the data room finds: ``"only in"``, ``"renamed"``,
-        ``"retyped"``, ``"lacking"``, ``"absurd"``.
-    column, second : str
-        The user's column, and the other one where there are two.
-    detail : str
-        A level, a value, a step.
-    part : str
-        The part of the column: ``"length"`` or ``"digits"`` of a text, ``"weekday"`` of a date,
-        the place in a vector.
-    a, b : float
-        The value in A and in B, in the user's units or as a share; NaN where there is none.
-    effect : float
-        Its size: of means in standard deviations, of shares Cohen's h, of correlations Fisher's
-        z, of spreads the logarithm of their ratio.
-    z, p : float
-        How sure it is: z of the function behind it, and the p-value adjusted over all columns.
-    rows : int
-        The rows behind it.
-    where : (str, str) or None
-        The column and level that it is confined to.
-    unit : (float, float) or None
-        Where all values of B are those of A in another unit or from another zero: the factor and
-        what is added.
-    beyond : float
-        The share of B's values that are outside the range of A's; NaN where that does not apply.
+    The kinds are ``"mean"``, ``"spread"``, ``"shape"``, ``"level"``, ``"value"``, ``"missing"``,
+    ``"rounding"``, ``"text"`` (written differently); ``"given"`` (moved against the other columns),
+    ``"scatter"`` (they predict it less, or better), ``"identity"`` (a rule that held is broken),
+    ``"relation"``, ``"inside"`` (a number in the rows of one level), ``"copy"``, ``"swap"``,
+    ``"repeated rows"``, and what the data room finds: ``"only in"``, ``"renamed"``, ``"retyped"``,
+    ``"lacking"``, ``"absurd"``.
     """
 
     kind: str
-    column: str = ""
-    second: str = ""
-    detail: str = ""
-    a: float = math.nan
+    column: str = ""  # the user's
+    second: str = ""  # the other one where there are two
+    detail: str = ""  # a level, a value, a step
+    a: float = math.nan  # the value in A, in the user's units or as a share
     b: float = math.nan
+    #: Its size: of means in standard deviations, of shares Cohen's h, of correlations Fisher's z,
+    #: of spreads the logarithm of their ratio
     effect: float = math.nan
-    z: float = math.nan
-    p: float = math.nan
-    rows: int = 0
-    where: tuple[str, str] | None = None
-    part: str = ""
+    z: float = math.nan  # of the function behind it
+    p: float = math.nan  # adjusted over all columns
+    rows: int = 0  # behind it
+    where: tuple[str, str] | None = None  # the column and level that it is confined to
+    part: str = ""  # of the column: "length" or "digits" of a text, "weekday" of a date
+    #: Factor and offset, where all values of B are those of A in another unit or from another zero
     unit: tuple[float, float] | None = None
-    beyond: float = math.nan
+    beyond: float = math.nan  # the share of B's values that are outside the range of A's
 
     @property
     def columns(self) -> tuple[str, ...]:
