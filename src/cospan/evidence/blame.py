@@ -27,8 +27,8 @@ from .functions import (
     Function,
     Reading,
     RowFunctions,
+    column_midranks,
     kolmogorov,
-    midranks,
 )
 from .test import LEVEL, Evidence, log_tail
 
@@ -347,7 +347,7 @@ def _distance(first: Reading, second: Reading, n_a: int) -> float:
 def _correlations(values: Floats, others: NDArray[np.float32]) -> Floats:
     """Rank correlations of known values with other columns."""
     known = ~np.isnan(values)
-    ranks = midranks(values[known])
+    ranks = column_midranks(values[known, None])[:, 0]
     others = others[known] - others[known].mean(axis=0)
     ranks = ranks - ranks.mean()
     size = np.sqrt((ranks @ ranks) * np.square(others).sum(axis=0))

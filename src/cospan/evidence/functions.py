@@ -133,15 +133,19 @@ class RowFunctions:
 
     def blocks(self) -> Iterator[Block]:
         """All functions of the rows that were learned from, each column's own ones first."""
-        width = max(1, BLOCK_BYTES // (4 * max(1, self.n_rows)))
-        waiting: list[tuple[Function, Floats]] = []
-        for one in self.every():
-            waiting.append(one)
-            if len(waiting) >= width:
-                yield _standardised(waiting)
-                waiting = []
-        if waiting:
-            yield _standardised(waiting)
+        n = self.n_rows
+        width = max(1, BLOCK_BYTES // (4 * max(1, n)))
+        block = Block([], np.empty((width, n), np.float32))
+        for function, values in self.every():
+            values, spread = _centred(values)
+            if spread > SAME_FUNCTION:
+                block.values[len(block.functions)] = values / spread
+                block.functions.append(function)
+            if len(block.functions) == width:
+                yield block
+                block = Block([], np.empty((width, n), np.float32))
+        if block.functions:
+            yield Block(block.functions, block.values[: len(block.functions)])
 
     def every(self) -> Iterator[tuple[Function, Floats]]:
         for reading, margin in zip(self.readings, self.margins, strict=True):
@@ -156,8 +160,10 @@ class RowFunctions:
         functions, sums = [], []
         known = {(one.column, one.part): one for one in readings}
         for learned, margin in zip(self.readings, self.margins, strict=True):
-            for function, values in margin.values(known[learned.column, learned.part].values):
-                there = values[~np.isnan(values)]
+            rows = known[learned.column, learned.part].values
+            gaps = bool(np.isnan(rows).any())
+            for function, values in margin.values(rows):
+                there = values[~np.isnan(values)] if gaps else values
                 functions.append(function)
                 sums.append((len(there), there.sum(), there @ there))
         return functions, np.array(sums, dtype=np.float64).T
@@ -235,25 +241,20 @@ class RowFunctions:
         numbers = [one for one in self.readings if one.levels is None and one.related]
         if not numbers:
             return
-        X = np.column_stack([one.values for one in numbers])
-        columns = np.array([one.column for one in numbers])
+        codes = [np.unique(one.values, return_inverse=True, equal_nan=True)[1] for one in numbers]
+        gaps = [np.isnan(one.values) for one in numbers]
         levels = sorted(self.levels(), key=lambda one: -float(one[2].sum()))
         for column, level, rows in levels[: MOST_INSIDE // (2 * len(numbers))]:
-            inside = np.flatnonzero(rows)
-            values = X[inside]
-            known = ~np.isnan(values)
-            count = known.sum(axis=0)
-            used = np.flatnonzero((count >= FEWEST_INSIDE) & (columns != column))
-            if not len(used):
-                continue
-            ranks = _doubled_ranks(np.where(known, values, np.inf)[:, used]) / count[used] - 1
-            for kind, polynomial in zip(("mean", "spread"), legendre(ranks), strict=False):
-                held = np.where(known[:, used], polynomial, 0.0)
-                held -= np.where(known[:, used], held.sum(axis=0) / count[used], 0.0)
-                for place, own in zip(used, held.T, strict=True):
-                    out = np.zeros(len(rows))
-                    out[inside] = own
-                    yield Function(f"{kind} inside", int(columns[place]), column, level), out
+            for one, code, gap in zip(numbers, codes, gaps, strict=True):
+                inside = np.flatnonzero(rows & ~gap)
+                if one.column == column or len(inside) < FEWEST_INSIDE:
+                    continue
+                count = np.bincount(code[inside])
+                rank = (2 * np.cumsum(count) - count)[code[inside]] / len(inside) - 1
+                for kind, values in zip(("mean", "spread"), legendre(rank), strict=False):
+                    found = np.zeros(len(rows))
+                    found[inside] = values - values.mean()
+                    yield Function(f"{kind} inside", one.column, column, level), found
 
     def equal(self) -> Iterator[tuple[Function, Floats]]:
         """Equal values in two columns."""
@@ -290,12 +291,28 @@ class RowFunctions:
                         yield reading.column, level, rows
 
 
+class Ranks(NamedTuple):
+    """Ranks among known values, from -1 to 1, in the middle of equal ones."""
+
+    values: Floats  # different ones, sorted
+    up_to: NDArray[np.intp]  # how many are below the first, below the second, … and all
+
+    @classmethod
+    def learn(cls, values: Floats, counts: NDArray[np.intp]) -> Ranks:
+        return cls(values, np.concatenate([[0], np.cumsum(counts)]))
+
+    def of(self, values: Floats) -> Floats:
+        place = np.searchsorted(self.values, values)
+        equal = self.values[np.minimum(place, len(self.values) - 1)] == values
+        return np.asarray((self.up_to[place] + self.up_to[place + equal]) / self.up_to[-1] - 1)
+
+
 @dataclass(frozen=True)
 class Margin:
     """What is watched in one reading by itself."""
 
     reading: Reading  # without its values
-    order: Floats  # a number's known values, sorted
+    ranks: Ranks  # among a number's known values
     levels: tuple[tuple[float, str], ...] = ()  # codes and names of the levels that are watched
     single: tuple[float, ...] = ()  # values of a number that stand out
 
@@ -309,13 +326,13 @@ class Margin:
             known_by_name = [k for k in first if reading.levels[int(values[k])] != OTHER]
             chosen = [k for k in known_by_name[:LEVELS] if counts[k] >= FEWEST]
             levels = tuple((float(values[k]), reading.levels[int(values[k])]) for k in chosen)
-            return cls(bare, np.zeros(0), levels)
+            return cls(bare, Ranks.learn(values, counts), levels)
         single: tuple[float, ...] = ()
         if len(values) > FEW_VALUES:
             often = counts >= max(FEWEST, OFTEN * len(reading.values))
             ends = dict.fromkeys([*first[:2].tolist(), 0, len(values) - 1])
             single = tuple(float(values[k]) for k in ends if often[k])
-        return cls(bare, np.sort(known), (), single)
+        return cls(bare, Ranks.learn(values, counts), (), single)
 
     def values(self, values: Floats) -> Iterator[tuple[Function, Floats]]:
         """Every function of this reading, for any rows; NaN where it says nothing of a row."""
@@ -332,7 +349,7 @@ class Margin:
             yield Function("level", column, -1, OTHER, part), other.astype(np.float64)
             return
         rank = np.full(len(values), np.nan)
-        rank[~missing] = midranks(values[~missing], self.order)
+        rank[~missing] = self.ranks.of(values[~missing])
         for kind, polynomial in zip(
             ("mean", "spread", "shape", "shape"), legendre(rank), strict=True
         ):
@@ -354,15 +371,8 @@ def multiples(values: Floats, step: float) -> NDArray[np.bool_]:
         return np.asarray(np.abs(values / step - np.round(values / step)) < COUNT_ROUNDING)
 
 
-def midranks(values: Floats, order: Floats | None = None) -> Floats:
-    """Ranks among ordered values from -1 to 1, in the middle of equal ones."""
-    order = np.sort(values) if order is None else order
-    below, up_to = np.searchsorted(order, values), np.searchsorted(order, values, "right")
-    return np.asarray((below + up_to) / len(order) - 1)
-
-
 def column_midranks(values: NDArray[np.floating]) -> Floats:
-    """The same for every column by itself."""
+    """Ranks of every column by itself, from -1 to 1, in the middle of equal ones."""
     return _doubled_ranks(values) / len(values) - 1
 
 
@@ -411,18 +421,13 @@ def legendre(u: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     )
 
 
-def _standardised(waiting: list[tuple[Function, Floats]]) -> Block:
-    values = np.stack([values for _, values in waiting])
+def _centred(values: Floats) -> tuple[Floats, float]:
+    """Values less their mean, with NaN as 0, and their standard deviation."""
     unknown = np.isnan(values)
     if unknown.any():
-        count = np.maximum((~unknown).sum(axis=1), 1)
-        mean = np.where(unknown, 0.0, values).sum(axis=1) / count
-        values = np.where(unknown, mean[:, None], values)
-    values -= values.mean(axis=1, keepdims=True)
-    spread = np.sqrt(np.einsum("mn,mn->m", values, values) / values.shape[1])
-    varies = np.flatnonzero(spread > SAME_FUNCTION)
-    values = (values[varies] / spread[varies, None]).astype(np.float32)
-    return Block([waiting[k][0] for k in varies], values)
+        values = np.where(unknown, np.nanmean(values) if not unknown.all() else 0.0, values)
+    values = values - values.mean()
+    return values, float(np.sqrt(values @ values / len(values)))
 
 
 def _scores(readings: Sequence[Reading], margins: Sequence[Margin]) -> Scores:
@@ -433,7 +438,7 @@ def _scores(readings: Sequence[Reading], margins: Sequence[Margin]) -> Scores:
         known = ~np.isnan(reading.values)
         if reading.levels is None:
             score = np.zeros(len(known))
-            rank = midranks(reading.values[known], margin.order)
+            rank = margin.ranks.of(reading.values[known])
             score[known] = special.ndtri((0.998 * rank + 1) / 2)
             columns.append(score)
             of.append(reading.column)
