@@ -194,14 +194,13 @@ def another_unit(x: Floats, y: Floats) -> tuple[float, float] | None:
         found.append((1.0, means[1] - means[0]))
     ratio = means[1] / means[0] if means[0] else 0.0
     if ratio > 0:
-        off = [(s / m) ** 2 / n for s, m, n in zip(spread, means, map(len, (x, y)), strict=True)]
-        error = math.sqrt(sum(off))
+        x_off, y_off = spread[0] / means[0], spread[1] / means[1]
+        error = math.sqrt(x_off**2 / len(x) + y_off**2 / len(y))
         known = min(UNITS, key=lambda unit: abs(math.log(unit / ratio)))
         near_it = abs(math.log(known / ratio)) < 3 * error
         if abs(math.log(ratio)) > math.log(FACTOR) or (near_it and error < SURE):
             found.append((known if near_it else ratio, 0.0))
-    near = [(kolmogorov(f * x + add, y), f, add) for f, add in found]
-    distance, factor, offset = min(near)
+    distance, factor, offset = min((kolmogorov(f * x + add, y), f, add) for f, add in found)
     return (factor, offset) if distance < limit else None
 
 
@@ -254,13 +253,11 @@ def _inside_level(base: Finding, function: Function, functions: RowFunctions, n_
     level = next(rows for c, name, rows in functions.levels() if (c, name) == function[2:4])
     rows = level & ~np.isnan(number)
     x, y = (number[side][rows[side]] for side in _sides(n_a))
-    base = replace(
-        base, kind="inside", second=functions.names[function.second], detail=function.detail
-    )
-    if function.kind == "spread inside" and min(len(x), len(y)) > 0:
-        a, b = deviation(x), deviation(y)
-        if a > 0 and b > 0:
-            return replace(base, part="spread", a=a, b=b, effect=math.log(b / a))
+    second = functions.names[function.second]
+    base = replace(base, kind="inside", second=second, detail=function.detail)
+    a, b = deviation(x), deviation(y)
+    if function.kind == "spread inside" and min(a, b) > 0:
+        return replace(base, part="spread", a=a, b=b, effect=math.log(b / a))
     a, b = float(x.mean()), float(y.mean())
     return replace(base, a=a, b=b, effect=(b - a) / (deviation(number[rows]) or 1.0))
 
