@@ -1,14 +1,14 @@
 """The bad inputs of bench_bad_inputs.py, as data."""
 
 import gzip
-import hashlib
 import io
-import json
 import os
 import shutil
 import struct
 
 import numpy as np
+
+from cospan.model_file import PROFILE, PROFILE_VERSION, Parts, packed, unpacked
 
 ENDINGS = ("csv", "csv.gz", "tsv", "parquet", "arrow", "npy", "npz", "json", "txt", "png", "h5")
 # A number that no measurement gives counts as missing, and is a finding.
@@ -150,25 +150,15 @@ def arrays():
 ODD_SETTINGS = (None, -1, 10**30, "x", "\x1b[31m", [], {}, [[]], True, 1e308, "../../etc/passwd")
 
 
-def _header_of(data):
-    length = int.from_bytes(data[:8], "little")
-    return json.loads(data[8 : 8 + length]), data[8 + length :]
-
-
 def settings_of(data):
-    """Names of the settings in a file of cospan's."""
-    return sorted(json.loads(_header_of(data)[0]["__metadata__"]["settings"]))
+    """Names of the settings in a profile."""
+    return sorted(unpacked(data, PROFILE, PROFILE_VERSION).settings)
 
 
 def resealed(data, name, value):
-    """A file of cospan's with one setting changed and its digest right."""
-    header, rest = _header_of(data)
-    metadata = header["__metadata__"]
-    metadata["settings"] = json.dumps({**json.loads(metadata["settings"]), name: value})
-    metadata["sha256"] = "0" * 64
-    text = json.dumps(header, separators=(",", ":")).encode()
-    blank = len(text).to_bytes(8, "little") + text + rest
-    return blank.replace(b"0" * 64, hashlib.sha256(blank).hexdigest().encode(), 1)
+    """A profile with one setting changed and its digest right."""
+    settings, tensors = unpacked(data, PROFILE, PROFILE_VERSION)
+    return packed(Parts(settings | {name: value}, tensors), PROFILE, PROFILE_VERSION)
 
 
 # ---- what is not a file -------------------------------------------------------------------------

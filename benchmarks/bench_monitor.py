@@ -28,7 +28,7 @@ from scipy import special
 
 from cospan import Monitoring, Profile, monitor
 from cospan.monitoring.alarm import Alarm, follow
-from cospan.monitoring.result import Record
+from cospan.monitoring.result import Met
 from cospan.monitoring.windows import as_every, opened, read_windows
 
 PARTS = ("alarms", "delay", "real", "scale", "append")
@@ -69,11 +69,12 @@ def stream(rng, days, rows, columns, kind, start="2020-01-06"):
     return table.assign(time=day)
 
 
-def measured(profile, table):
+def measured(profile, table, rolling=False):
     """Windows of a stream without their comparisons."""
-    windows = read_windows(opened(table, profile.time), profile.time, profile.every)
-    records = tuple(Record(one) for one in profile.measure(windows))
-    return Monitoring(profile, records, 1.0, "stream")
+    kept = read_windows(opened(table, profile.time), profile.time, profile.every, "stream", [])
+    windows, met = profile.measure(kept)
+    met = {code: Met(findings) for code, findings in met.items()}
+    return Monitoring(profile, windows, met, 1.0, "stream", rolling)
 
 
 def from_rows(rng, W, rows, columns, kind):
@@ -81,10 +82,8 @@ def from_rows(rng, W, rows, columns, kind):
     both = stream(rng, W + YEAR, rows, columns, kind)
     profile = Profile.of(both[: W * rows], time="time", every="day")
     found = measured(profile, both[W * rows :])
-    n = np.array([one.measured.n for one in found.records])
-    X = profile.standard(np.array([one.measured.values for one in found.records]), n)
-    codes = np.array([one.measured.code for one in found.records])
-    return found.learned.z(X, n, codes), found.learned
+    X, n = profile.standard(found.measured)
+    return found.learned.z(X, n, found.measured.codes), found.learned
 
 
 def responses(points=401):
@@ -103,7 +102,7 @@ def from_vectors(rng, W, rows, columns, kind):
     X = np.concatenate([np.interp(e, shift, mean) for mean in means] + [0 * e, 0 * e], axis=1)
     X = X + rng.normal(size=X.shape) / np.sqrt(rows)
     N, days = np.full(X.shape, float(rows)), np.arange(W + YEAR)
-    own = Alarm.learn(X[:W], N[:W], days[:W], 7, 1.0, 365.25)
+    own = Alarm.learn(X[:W], N[:W], days[:W], 1.0, as_every("day"))
     return own.z(X[W:], N[W:], days[W:]), own
 
 
@@ -133,7 +132,7 @@ def alarms(args):
         for _ in range(max(1, years)):
             Z, own = how(rng, W, rows, columns, kind)
             H = np.broadcast_to(own.h, (len(Z), len(own.h)))
-            episodes.append(len(follow(Z, H, own.k).runs))
+            episodes.append(len(follow(Z, H, own.k)[1]))
             again.append(with_reset(Z, own.h, own.k))
         mean, error = np.mean(episodes), np.std(episodes) / np.sqrt(len(episodes))
         label = (
@@ -347,7 +346,7 @@ def real(args):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             profile = Profile.of(reference, time="time", every=every)
-            clean = rolling(profile, later)
+            clean = measured(profile, later, rolling=True)
             told = [f"{one.start} ({', '.join(one.columns[:2])})" for one in clean.episodes]
             n = len(clean.windows)
             print(f"{name} by {every}: {len(told)} episodes in {n} windows as it is")
@@ -358,7 +357,7 @@ def real(args):
                 late = (codes >= middle)[codes >= first]
                 bad = later[late].copy()
                 fault(bad, rng)
-                found = rolling(profile, [later[~late], bad])
+                found = measured(profile, [later[~late], bad], rolling=True)
                 begin = as_every(every).start(middle)
                 news = [
                     window.start
@@ -375,11 +374,6 @@ def real(args):
             0,
             extra=f" {missed or ''} windows until then {waits}",
         )
-
-
-def rolling(profile, table):
-    """With a reference that moves along."""
-    return Monitoring(profile, measured(profile, table).records, 1.0, "stream", rolling=True)
 
 
 # ---- size --------------------------------------------------------------------------------------

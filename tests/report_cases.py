@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from sklearn.datasets import load_digits
 
 from cospan.base.notes import Note
 from cospan.comparison import compare
@@ -83,15 +82,6 @@ def mixed_table(n=400, seed=0):
     return compare(
         rows(0), rows(1), name_a="train", name_b="live", id_column="customer", n_permutations=49
     )
-
-
-def digits_comparison(**changes):
-    """scikit-learn's digits 4 and 9, three labels of each wrong, 7 to be scored."""
-    X, y = load_digits(return_X_y=True)
-    four, nine = X[y == 4], X[y == 9]
-    A, B = np.vstack([four[3:], nine[:3]]), np.vstack([nine[3:], four[:3]])
-    options = {"name_a": "digit 4", "name_b": "digit 9", "image_shape": (8, 8)}
-    return compare(A, B, X[y == 7], n_permutations=99, **{**options, **changes})
 
 
 def hostile_comparison(**changes):

@@ -146,14 +146,9 @@ def test_the_order_of_the_sets_decides_no_sample(sets, monkeypatch):
     assert ids[0].to_dict() == ids[1].to_dict()
 
 
-def test_summaries_are_sets(sets):
-    """Their rows are scored, and the intervals are those of the rows themselves."""
-    whole = compare(sets, n_permutations=19)
-    parts = compare({name: Summary.of(X) for name, X in sets.items()}, n_permutations=19)
-    for name in sets:
-        assert_allclose(angles_of(parts, name), angles_of(whole, name), atol=1e-9)
-    with pytest.raises(InputError, match="sample_size > 0"):
-        compare({name: Summary.of(X, sample_size=0) for name, X in sets.items()})
+def test_a_summary_is_no_set(sets):
+    with pytest.raises(InputError, match="is a summary, and a comparison needs rows"):
+        compare({name: Summary.of(X) for name, X in sets.items()})
 
 
 def test_the_same_seed_gives_the_same_bits(sets):

@@ -12,7 +12,7 @@ import pytest
 import cospan.comparison.pipeline
 import cospan.comparison.reading
 from cospan import JointFrame, angle_histogram, attribute, compare, fisher_rao
-from cospan.comparison.auditing import sides_of_labels
+from cospan.comparison.rows import sides_of_labels
 from cospan.comparison.scoring import KEPT_ROWS
 from cospan.data import Chunk, open_source
 from cospan.errors import CospanWarning, InputError

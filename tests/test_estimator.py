@@ -1,7 +1,6 @@
 """AlignmentAngleClassifier: scikit-learn's own checks, agreement with the frame, its choices."""
 
 import io
-import json
 import math
 import os
 import pickle
@@ -23,7 +22,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from cospan import AlignmentAngleClassifier, JointFrame, Summary
 from cospan.errors import InputError
-from cospan.estimator.fitted import best_threshold
+from cospan.estimator import best_threshold
 from cospan.model import SetCosts
 
 
@@ -35,23 +34,23 @@ def test_scikit_learn_checks():
     assert len(checks) > 50
 
 
+ARRAY_API_CHECKS = """
+from sklearn.utils.estimator_checks import estimator_checks_generator
+from cospan import AlignmentAngleClassifier
+for estimator, check in estimator_checks_generator(AlignmentAngleClassifier()):
+    if "array_api" in check.func.__name__:
+        check(estimator)
+        print(check.func.__name__)
+"""
+
+
 def test_scikit_learn_checks_with_the_array_api_switched_on():
     """The switch is read when SciPy is imported, hence another process."""
-    code = (
-        "import json\n"
-        "from sklearn.utils.estimator_checks import check_estimator\n"
-        "from cospan import AlignmentAngleClassifier\n"
-        "checks = check_estimator(AlignmentAngleClassifier(), on_skip=None)\n"
-        "print(json.dumps([check['status'] for check in checks]))\n"
-    )
+    command = [sys.executable, "-c", ARRAY_API_CHECKS]
     environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment
-    )
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
-    statuses = json.loads(done.stdout)
-    assert set(statuses) == {"passed"}
-    assert len(statuses) > 50
+    assert done.stdout.split() == ["check_array_api_input"]
 
 
 @pytest.fixture(scope="module")
@@ -105,14 +104,11 @@ def test_more_classes_are_the_costs_to_each(digits):
     assert model.costs_.geometry.shrinkage == 0.3
 
 
-def test_exact_and_fast_summaries_are_taken_where_they_suit(pair):
+def test_weak_shrinkage_keeps_all_digits(pair):
     X, y = pair
     frame = JointFrame.fit(X[y == "four"], X[y == "nine"], shrinkage=0)
     model = AlignmentAngleClassifier(shrinkage=0).fit(X, y)
     assert_allclose(model.transform(X)[:, 0], frame.align(X).theta, atol=1e-12)
-    assert model._exact
-    assert not AlignmentAngleClassifier(shrinkage=0.1).fit(X, y)._exact
-    assert AlignmentAngleClassifier(shrinkage=0.1).fit(X[140:200], y[140:200])._exact
 
 
 # ---- fitting in parts, with weights -----------------------------------------------------------

@@ -79,7 +79,7 @@ def test_own_rows_are_scored_by_the_frame_of_the_other_folds():
         frame = JointFrame.fit(A[a != fold], B[b != fold], **SETTLED)
         for group, X, dealt in ((found.groups[0].angles, A, a), (found.groups[1].angles, B, b)):
             mine, scored = dealt == fold, frame.align(X[dealt == fold])
-            assert_array_equal(group.scored.dealt, dealt)
+            assert_array_equal(group.kept.dealt, dealt)
             assert_allclose(group.alignment.cost_a[mine], scored.cost_a, rtol=1e-10)
             assert_allclose(group.alignment.cost_b[mine], scored.cost_b, rtol=1e-10)
 
@@ -88,7 +88,7 @@ def test_a_row_says_nothing_about_itself_nor_about_its_fold():
     """A row that becomes another changes no cost of the rows in its fold."""
     A, B = pair()
     before = compare(A, B, **SETTLED, **QUICK)
-    dealt = before.groups[0].angles.scored.dealt
+    dealt = before.groups[0].kept.dealt
     A[3] = 9.0
     after = compare(A, B, **SETTLED, **QUICK)
     same = (dealt == dealt[3]) & (np.arange(len(A)) != 3)
@@ -115,7 +115,7 @@ def test_chunks_and_a_second_pass_give_the_same_scores(monkeypatch):
     streamed = compare(A, B, score_all=True, **SETTLED, **QUICK)
     for mine, group in zip(chunked.groups, found.groups, strict=True):
         assert_allclose(mine.angles.alignment.theta, group.angles.alignment.theta, atol=1e-10)
-        assert_allclose(mine.angles.scored.typicality, group.angles.scored.typicality, atol=1e-10)
+        assert_allclose(mine.kept.typicality, group.kept.typicality, atol=1e-10)
     for mine, group in zip(streamed.groups, found.groups, strict=True):
         assert_allclose(mine.angles.alignment.cost_a, group.angles.alignment.cost_a, rtol=1e-9)
     assert float(streamed.size) == pytest.approx(float(found.size), abs=1e-9)
@@ -127,7 +127,7 @@ def test_workers_deal_as_here():
     found = compare(A, B, **SETTLED, **QUICK)
     lazy = compare(*(da.from_array(X, chunks=(37, 4)) for X in (A, B)), **SETTLED, **QUICK)
     for mine, group in zip(lazy.groups, found.groups, strict=True):
-        assert_array_equal(mine.angles.scored.dealt, group.angles.scored.dealt)
+        assert_array_equal(mine.kept.dealt, group.kept.dealt)
         assert_allclose(mine.angles.alignment.theta, group.angles.alignment.theta, atol=1e-9)
     assert float(lazy.size) == pytest.approx(float(found.size), abs=1e-9)
 
@@ -177,7 +177,7 @@ def test_levels_that_differ_are():
 def test_repeated_rows_share_a_fold_and_count_once():
     A, B = pair(shift=0.3)
     found = compare(np.repeat(A, 3, axis=0), np.repeat(B, 3, axis=0), **QUICK)
-    dealt = found.groups[0].angles.scored.dealt.reshape(-1, 3)
+    dealt = found.groups[0].kept.dealt.reshape(-1, 3)
     assert_array_equal(dealt[:, 0], dealt[:, 2])
     once = compare(A, B, **QUICK).size
     assert found.size.high - found.size.low > 0.8 * (once.high - once.low)
@@ -199,7 +199,7 @@ def test_groups_stay_together_and_their_sets_are_not_told_apart():
     assert found.feature_names == ("a", "b", "c")
     assert found.size.low < 0.5 < found.size.high
     assert found.p > 0.05
-    dealt = pd.Series(found.groups[0].angles.scored.dealt).groupby(A.who).nunique()
+    dealt = pd.Series(found.groups[0].kept.dealt).groupby(A.who).nunique()
     assert dealt.max() == 1
     rows = [X.drop(columns="who") for X in (A, B)]
     assert compare(*rows, **QUICK).size.low > 0.6  # rows of one patient know each other
@@ -225,12 +225,6 @@ def test_bad_groups_get_one_sentence(groups, message):
         compare(patients(1), patients(2), groups=groups)
 
 
-def test_summaries_have_no_groups():
-    A, B = pair()
-    with pytest.raises(InputError, match="groups= needs rows"):
-        compare(Summary.of(A), B, groups=[np.arange(150), np.arange(120)])
-
-
 # ---- typicality -------------------------------------------------------------------------------
 
 
@@ -244,6 +238,6 @@ def test_far_out_rows_are_found_whatever_the_tails(kind):
     A, B, new = draw(200), draw(200), draw(200)
     unit = np.subtract(*np.quantile(A, (0.75, 0.25), axis=0)) / 1.35
     found = compare(A, B, np.concatenate([new, new + 8 * unit]), **QUICK)
-    usual = found.further.angles.scored.typicality[:, 0]
+    usual = found.further.kept.typicality[:, 0]
     assert np.mean(usual[:200] <= 0.1) <= 0.16
     assert np.mean(usual[200:] <= 0.01) >= 0.85

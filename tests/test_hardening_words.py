@@ -123,7 +123,7 @@ def test_json_says_the_same_without_them():
 def test_pages_and_json_of_a_monitoring_hold_none(tmp_path):
     frame = pd.DataFrame({f"a{NASTY}": rng.normal(size=200), "b": rng.normal(size=200)})
     found = monitor(frame, frame + 3, every=50)
-    found.save_html(tmp_path / "m.html")
+    found.save(tmp_path / "m.html")
     page = (tmp_path / "m.html").read_text(encoding="utf-8")
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", page)
 

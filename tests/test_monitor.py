@@ -51,6 +51,10 @@ def later():
     return table(1, 8, start="2020-03-01")
 
 
+def kept_of(data, time, every):
+    return read_windows(opened(data, time), time, as_every(every), "data", [])
+
+
 def of_window(frame, window):
     inside = (frame.time >= window.start) & (frame.time < window.end)
     return frame[inside].drop(columns="time")
@@ -80,29 +84,28 @@ def test_every_is_a_unit_or_a_number_of_rows(bad):
 
 
 def test_windows_do_not_depend_on_the_order_of_days_or_on_blocks(later, monkeypatch):
-    whole = dict(read_windows(opened(later, "time"), "time", as_every("day")).finish())
+    whole = kept_of(later, "time", "day")
     monkeypatch.setattr(cutting, "BLOCK_CELLS", 500)
-    parts = dict(read_windows(opened(later, "time"), "time", as_every("day")).finish())
+    parts = kept_of(later, "time", "day")
     days = later.time.dt.floor("D")
     mixed = pd.concat([later[days == day] for day in reversed(days.unique())])
-    turned = dict(read_windows(opened(mixed, "time"), "time", as_every("day")).finish())
-    for code, window in whole.items():
-        assert window.joined().rows.equals(parts[code].joined().rows)
-        assert window.joined().rows.equals(turned[code].joined().rows)
+    turned = kept_of(mixed, "time", "day")
+    assert whole.rows.equals(parts.rows)
+    assert whole.rows.equals(turned.rows)
+    assert whole.codes.tolist() == turned.codes.tolist()
 
 
 def test_large_windows_are_thinned_out_at_random(monkeypatch):
     rows = np.arange(20_000.0)[:, None]
-    found = read_windows(opened(rows, None), None, as_every(10_000)).finish()
-    first = found[0][1]
-    assert (first.count, first.kept) == (10_000, cutting.WINDOW_ROWS)
-    kept = first.joined().rows[:, 0]
+    found = kept_of(rows, None, 10_000)
+    kept = found.of(0)[:, 0]
+    assert (found.counts[0], len(kept)) == (10_000, cutting.WINDOW_ROWS)
     assert np.all(np.diff(kept) > 0)
     assert abs(kept.mean() - 5_000) < 400
     monkeypatch.setattr(cutting, "ALL_BYTES", 8 * 1_000)
-    found = read_windows(opened(rows, None), None, as_every(2_000)).finish()
-    assert sum(part.kept for _, part in found) <= 1_000
-    assert sum(part.count for _, part in found) == 20_000
+    found = kept_of(rows, None, 2_000)
+    assert len(found.rows) <= 1_000
+    assert found.counts.sum() == 20_000
 
 
 # ---- a comparison for every window ------------------------------------------------------------
@@ -296,9 +299,9 @@ def test_thresholds_and_long_runs():
     assert 1 <= np.median(long_run(white)) < 1.6
     assert 5 < np.median(long_run(walk)) < 25
     X, N = rng.normal(size=(60, 4)) / 5, np.full((60, 4), 25.0)
-    own = Alarm.learn(X, N, np.arange(60), 1, 1.0, 365.0)
+    own = Alarm.learn(X, N, np.arange(60), 1.0, as_every("100-rows"))
     step = own.z(np.full((30, 4), 0.3), N[:30], np.arange(30))
-    assert follow(step, np.broadcast_to(own.h, (30, 8)), own.k).runs[0].start == 0
+    assert follow(step, np.broadcast_to(own.h, (30, 8)), own.k)[1][0].start == 0
 
 
 # ---- what is met in a window -------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,15 +13,12 @@ from cospan.errors import InputError
 from cospan.plots import (
     plot_angles,
     plot_attribution,
-    plot_costs,
     plot_directions,
-    plot_features,
-    plot_pair_matrix,
     plot_posterior,
     plot_samples,
     plot_spectrum,
 )
-from report_cases import HOSTILE, comparison, mixed_table
+from report_cases import HOSTILE, comparison
 
 
 @pytest.fixture(scope="module")
@@ -34,11 +30,6 @@ def digits_frame(request):
 @pytest.fixture(scope="module")
 def table():
     return comparison(n_z=100)
-
-
-@pytest.fixture(scope="module")
-def mixed():
-    return mixed_table()
 
 
 @pytest.fixture(scope="module")
@@ -68,10 +59,8 @@ def test_drawing_leaves_pyplot_alone():
 
 def every_plot(table, pictures, frame):
     return {
-        "features": lambda ax: plot_features(table, ax=ax),
         "angles": lambda ax: plot_angles(table, ax=ax),
         "posterior": lambda ax: plot_posterior(table, ax=ax),
-        "costs": lambda ax: plot_costs(table, ax=ax),
         "spectrum": lambda ax: plot_spectrum(frame, ax=ax),
         "directions": lambda ax: plot_directions(frame, image_shape=(8, 8), ax=ax),
         "direction bars": lambda ax: plot_directions(table, n=2, ax=ax),
@@ -81,7 +70,6 @@ def every_plot(table, pictures, frame):
             pictures.groups[0].angles, 3, image_shape=(8, 8), ax=ax
         ),
         "attribution bars": lambda ax: plot_attribution(table.groups[0].angles, 3, ax=ax),
-        "pair matrix": lambda ax: plot_pair_matrix("ab", np.eye(2), ax=ax),
     }
 
 
@@ -137,16 +125,6 @@ def test_spectrum_shows_each_direction_in_its_block():
     assert sizes == list(g.blocks)
 
 
-def test_costs_lie_on_their_own_side_of_the_diagonal(table):
-    ax = plot_costs(table, most=50)
-    for line, group in zip(ax.lines, [one.angles for one in table.groups], strict=False):
-        x, y = line.get_data()
-        assert len(x) <= 50
-        step = -(-len(group.ids) // 50)
-        np.testing.assert_allclose(y, group.alignment.cost_a[::step])
-        np.testing.assert_allclose(x, group.alignment.cost_b[::step])
-
-
 def test_directions_are_the_rows_of_the_frame(digits_frame):
     ax = plot_directions(digits_frame, n=2, image_shape=(8, 8), cmap="viridis")
     first, *_, last = ax.child_axes
@@ -195,16 +173,6 @@ def test_direction_bars_do_not_depend_on_units(table):
     assert before[-1] == after[-1]
 
 
-def test_features_are_drawn_in_the_order_of_the_table(mixed):
-    ax = plot_features(mixed, n=4)
-    rows = mixed.features.rows[:4]
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == [row.name for row in rows]
-    np.testing.assert_allclose(
-        [bar.get_width() for bar in ax.patches], [100 * r.share for r in rows]
-    )
-    assert ax.texts[0].get_text().strip() == rows[0].change
-
-
 def test_samples_of_a_comparison_are_sorted_by_angle(pictures):
     titles = [panel.get_title() for panel in plot_samples(pictures, n=4).child_axes]
     angles = [float(title.split()[1][:-1]) for title in titles]
@@ -234,24 +202,17 @@ def test_attribution_title_gives_back_the_angle():
     assert ax.get_title() == "θ = 70.0°"
 
 
-def test_pair_matrix_leaves_undefined_pairs_empty():
-    ax = drawn(plot_pair_matrix(["a", "b"], [[np.nan, 1], [2, np.nan]], title="distance"))
-    assert [text.get_text() for text in ax.texts] == ["1.00", "2.00"]
-
-
 @pytest.mark.filterwarnings("ignore:Glyph .* missing")  # the font may lack a script or emoji
 @pytest.mark.filterwarnings("ignore:Matplotlib currently does not support")
-@pytest.mark.parametrize("name", list(HOSTILE))
-def test_hostile_names_draw_as_text(name):
-    nasty = HOSTILE[name] + "$\\frac{1}{"
-    columns = [f"{i}{nasty}" for i in range(4)]
-    case = comparison(60, 60, 4, names=(nasty, nasty), feature_names=columns)
-    drawn(plot_features(case))
-    drawn(plot_angles(case))
+def test_hostile_names_draw_as_text():
+    nasty = [text + "$\\frac{1}{" for text in HOSTILE.values()]
+    for name in nasty:
+        drawn(plot_angles([0.1, 0.2], [0.9], names=(name, name)))
+    d = len(nasty)
+    case = comparison(60, 60, d, names=(nasty[0], nasty[1]), feature_names=nasty)
     drawn(plot_posterior(case))
     drawn(plot_directions(case, n=1))
     drawn(plot_samples(case, n=1))
-    drawn(plot_pair_matrix([nasty, nasty], np.eye(2)))
 
 
 @pytest.mark.parametrize(
@@ -263,8 +224,6 @@ def test_hostile_names_draw_as_text(name):
         (lambda: plot_samples(np.ones((2, 12)), titles=["one"]), "titles has 1"),
         (lambda: plot_directions(np.ones((2, 12)), titles=["one"]), "titles has 1"),
         (lambda: plot_attribution(np.ones((2, 12)), 5), "no sample 5"),
-        (lambda: plot_pair_matrix(["a"], np.ones((2, 2))), "names"),
-        (lambda: plot_features(SimpleNamespace(features=None)), "no table of columns"),
     ],
 )
 def test_what_does_not_fit_is_said(call, message):

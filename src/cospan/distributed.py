@@ -1,75 +1,58 @@
-"""Dask: summaries by a tree of merges on the workers, angles where the rows are, and clusters.
+"""Dask: summaries by a tree of merges on the workers, and angles where the rows are.
 
 Nothing but summaries travels: a factor of d × d numbers for each block of rows, merged in fours
 until one is left. Scoring sends the frame to every worker once and leaves the angles there, as lazy
-arrays. Every task is a pure function of its block, so a
-scheduler that loses a worker computes its share again elsewhere. The methods below that meet a
-collection (`Summary.of`, `JointFrame.align`) hand it up to here.
+arrays. Every task is a pure function of its block, so a scheduler that loses a worker computes its
+share again elsewhere. The methods below that meet a collection (`Summary.of`, `JointFrame.align`)
+hand it up to here.
 
 Any scheduler of Dask serves: threads, processes, or a ``distributed.Client`` on a cluster.
 """
 
 from __future__ import annotations
 
-import logging
-import socket
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from cospan._version import VERSION
 from cospan.base import arrays
 from cospan.base.checks import as_rows, as_weights, check_names, feature_names_of
-from cospan.base.packages import needed
-from cospan.base.text import first_line
-from cospan.errors import CospanError, InputError
+from cospan.base.types import Array
+from cospan.errors import InputError
 from cospan.model import Alignment, JointFrame, RowMap, mapped_summary
 from cospan.summary import FoldBuilder, FoldedSummary, Summary, SummaryOptions, of_rows
 
 __all__ = [
-    "aligned", "class_summaries", "mapped_classes", "mapped_summary_of", "on_cluster",
-    "read_lazily", "reduced", "summary_of",
+    "aligned", "class_summaries", "folded_summary_of", "mapped_classes", "mapped_summary_of",
+    "reduced", "summary_of",
 ]  # fmt: skip
 
 T = TypeVar("T")  # a summary, of one kind or another
+Lazy: TypeAlias = Any  # a Dask array, dataframe or delayed block of one: Dask has no types
+Label: TypeAlias = Any  # of a class, or None for all rows
 
 # Summaries merged by one task of the tree.
 FAN_IN = 4
 # Columns of a scored block: what an Alignment holds, side by side.
 SCORE_COLUMNS = 8
-# Seconds to wait for an answer, and for a first worker. With the start of Python and Dask, some
-# four seconds, an answer comes within 15.
-PATIENCE = 8
-# Seconds to wait for a scheduler to say good-bye: it may be gone.
-FAREWELL = 2
-# Ways to a scheduler that only Dask knows how to try.
-OTHER_SCHEMES = ("inproc", "ws", "wss", "ucx", "ucxx")
-# Dask's own loggers; what they would print with a traceback is said in a sentence here.
-LOGGERS = ("distributed", "tornado", "asyncio")
-NOBODY = "No Dask scheduler answers at {} ({}); give it as tcp://host:port."
-# What each worker is asked before any work: it needs no package of ours to be asked.
-WORKERS_VERSION = "__import__('cospan').__version__"
 
 # ---- blocks -----------------------------------------------------------------------------------
 
 
-def reduced(parts: list[Any], merge: Callable[[list[Any]], Any]) -> Any:
+def reduced(parts: list[Lazy], merge: Callable[[list[T]], T]) -> T:
     """Merge delayed parts in a tree on the workers; only its root comes here."""
     import dask
 
     node = dask.delayed(merge, pure=False)
     while len(parts) > 1:
         parts = [node(parts[i : i + FAN_IN]) for i in range(0, len(parts), FAN_IN)]
-    return dask.compute(*parts)[0]
+    root: T = dask.compute(*parts)[0]
+    return root
 
 
-def row_blocks(X: Any, name: str) -> list[Any]:
+def row_blocks(X: Lazy, name: str) -> list[Lazy]:
     """One delayed array or dataframe for each block of rows."""
     if hasattr(X, "to_delayed") and hasattr(X, "columns"):
         return list(X.to_delayed())
@@ -80,7 +63,7 @@ def row_blocks(X: Any, name: str) -> list[Any]:
     return list(X.to_delayed()[:, 0])
 
 
-def first_rows(X: Any, blocks: Sequence[Any]) -> list[int]:
+def first_rows(X: Lazy, blocks: Sequence[Lazy]) -> list[int]:
     """The number of each block's first row: known for arrays, counted by the workers for tables."""
     if hasattr(X, "columns"):
         # One column is enough to count by, and Parquet files then give no other.
@@ -92,7 +75,7 @@ def first_rows(X: Any, blocks: Sequence[Any]) -> list[int]:
     return [0, *np.cumsum(sizes)[:-1].tolist()]
 
 
-def _lengths(blocks: Sequence[Any]) -> tuple[int, ...]:
+def _lengths(blocks: Sequence[Lazy]) -> tuple[int, ...]:
     """How many rows each block has, counted by the workers."""
     import dask
 
@@ -100,7 +83,7 @@ def _lengths(blocks: Sequence[Any]) -> tuple[int, ...]:
     return found
 
 
-def split(values: Any, blocks: Sequence[Any], name: str) -> list[Any]:
+def split(values: Lazy, blocks: Sequence[Lazy], name: str) -> list[Lazy]:
     """One value a row, cut into those of each block; None stays None."""
     if values is None:
         return [None] * len(blocks)
@@ -116,7 +99,7 @@ def split(values: Any, blocks: Sequence[Any], name: str) -> list[Any]:
 # ---- summaries --------------------------------------------------------------------------------
 
 
-def summary_of(X: Any, sample_weight: Any, options: SummaryOptions) -> Summary:
+def summary_of(X: Lazy, sample_weight: object, options: SummaryOptions) -> Summary:
     """Summary of a Dask array or dataframe, as :meth:`cospan.Summary.of` has it."""
     blocks, names = row_blocks(X, options.name), feature_names_of(X)
     numbers = None if options.first_row is None else first_rows(X, blocks)
@@ -125,7 +108,7 @@ def summary_of(X: Any, sample_weight: Any, options: SummaryOptions) -> Summary:
     return _of_all(_merged_blocks(blocks, None, sample_weight, _block_summary, arguments), options)
 
 
-def folded_summary_of(X: Any, options: SummaryOptions, n_folds: int) -> FoldedSummary:
+def folded_summary_of(X: Lazy, options: SummaryOptions, n_folds: int) -> FoldedSummary:
     """The same for the folds that the rows are dealt to by their running number."""
     blocks, names = row_blocks(X, options.name), feature_names_of(X)
     numbers, n = first_rows(X, blocks), len(blocks)
@@ -133,14 +116,14 @@ def folded_summary_of(X: Any, options: SummaryOptions, n_folds: int) -> FoldedSu
     return _of_all(_merged_blocks(blocks, None, None, _block_folds, arguments), options)
 
 
-def mapped_summary_of(X: Any, sample_weight: Any, mapping: RowMap) -> Summary:
+def mapped_summary_of(X: Lazy, sample_weight: object, mapping: RowMap) -> Summary:
     """Summary of the rows of a Dask collection, mapped where they are; it keeps no sample."""
     return _of_all(mapped_classes(X, None, sample_weight, mapping), SummaryOptions())
 
 
 def class_summaries(
-    X: Any, labels: np.ndarray, sample_weight: Any, options: SummaryOptions
-) -> dict[Any, Summary]:
+    X: Lazy, labels: np.ndarray, sample_weight: object, options: SummaryOptions
+) -> dict[Label, Summary]:
     """Summaries of the rows of each class, in one pass over the blocks.
 
     `labels` holds one label per row, on the host: they are small beside the rows.
@@ -151,8 +134,8 @@ def class_summaries(
 
 
 def mapped_classes(
-    X: Any, labels: np.ndarray | None, sample_weight: Any, mapping: RowMap
-) -> dict[Any, Summary]:
+    X: Lazy, labels: np.ndarray | None, sample_weight: object, mapping: RowMap
+) -> dict[Label, Summary]:
     """The same for rows that go through a map."""
     import dask
 
@@ -164,25 +147,25 @@ def mapped_classes(
 
 
 def _merged_blocks(
-    blocks: Sequence[Any],
+    blocks: Sequence[Lazy],
     labels: np.ndarray | None,
-    sample_weight: Any,
+    sample_weight: object,
     make: Callable[..., T | None],
-    arguments: Sequence[tuple[Any, ...]],
-) -> dict[Any, T]:
+    arguments: Sequence[tuple[object, ...]],
+) -> dict[Label, T]:
     """What `make` makes of every block's rows of each class and their weights, merged."""
     import dask
 
     leaf = dask.delayed(_block_classes, pure=False)
     weights = split(sample_weight, blocks, "sample_weight")
     parts = zip(blocks, split(labels, blocks, "y"), weights, arguments, strict=True)
-    found: dict[Any, T] = reduced(
+    found: dict[Label, T] = reduced(
         [leaf(block, own, w, make, *more) for block, own, w, more in parts], _merged
     )
     return found
 
 
-def _of_all(found: dict[Any, T], options: SummaryOptions) -> T:
+def _of_all(found: dict[Label, T], options: SummaryOptions) -> T:
     """The summary of rows that have no classes."""
     if not found:
         raise InputError(f"{options.name} has no rows; at least one sample is needed.")
@@ -201,7 +184,7 @@ def _of_block(
 
 
 def _block_summary(
-    block: Any, weights: np.ndarray | None, names: tuple[str, ...] | None, options: SummaryOptions
+    block: Lazy, weights: np.ndarray | None, names: tuple[str, ...] | None, options: SummaryOptions
 ) -> Summary | None:
     """Summary of one block; None if it has no rows, or none that count."""
     if len(block) == 0 or (weights is not None and not weights.any()):
@@ -210,7 +193,7 @@ def _block_summary(
 
 
 def _block_folds(
-    block: Any,
+    block: Lazy,
     weights: None,
     names: tuple[str, ...] | None,
     options: SummaryOptions,
@@ -224,7 +207,7 @@ def _block_folds(
 
 
 def _mapped_block_summary(
-    block: Any, weights: np.ndarray | None, mapping: RowMap
+    block: Lazy, weights: np.ndarray | None, mapping: RowMap
 ) -> Summary | None:
     if len(block) == 0 or (weights is not None and not weights.any()):
         return None
@@ -232,12 +215,12 @@ def _mapped_block_summary(
 
 
 def _block_classes(
-    block: Any,
+    block: Lazy,
     labels: np.ndarray | None,
     weights: np.ndarray | None,
     make: Callable[..., T | None],
-    *more: Any,
-) -> dict[Any, T]:
+    *more: object,
+) -> dict[Label, T]:
     """What `make` makes of the rows of each class, where it makes anything; None: of all rows."""
     if labels is None:
         whole = make(block, weights, *more)
@@ -253,8 +236,8 @@ def _block_classes(
     return found
 
 
-def _merged(parts: list[dict[Any, Any]]) -> dict[Any, Any]:
-    found: dict[Any, Any] = {}
+def _merged(parts: list[dict[Label, Any]]) -> dict[Label, Any]:
+    found: dict[Label, Any] = {}
     for part in parts:
         for label, summary in part.items():
             found[label] = found[label] + summary if label in found else summary
@@ -265,7 +248,7 @@ def _merged(parts: list[dict[Any, Any]]) -> dict[Any, Any]:
 
 
 def aligned(
-    frame: JointFrame, X: Any, weighting: str, side: str | None = None, sample_weight: Any = None
+    frame: JointFrame, X: Lazy, weighting: str, side: str | None = None, sample_weight: Lazy = None
 ) -> Alignment:
     """Angles of a Dask collection, of rows of a side left out of it, as lazy arrays."""
     import dask
@@ -288,7 +271,7 @@ def aligned(
 
 
 def _scored_block(
-    *parts: Any, frame: JointFrame, weighting: str, side: str | None, block_id: tuple[int, ...]
+    *parts: Array, frame: JointFrame, weighting: str, side: str | None, block_id: tuple[int, ...]
 ) -> np.ndarray:
     """A block's alignment as columns, for `map_blocks`; Dask itself says which block it is."""
     block, weights = parts[0], parts[1][:, 0] if len(parts) > 1 else None
@@ -316,7 +299,7 @@ def _for_workers(frame: JointFrame, side: str | None) -> JointFrame:
     return replace(sent, curve=replace(curve, costs=costs, plain=plain))
 
 
-def _as_array(Z: Any, frame: JointFrame, name: str) -> Any:
+def _as_array(Z: Lazy, frame: JointFrame, name: str) -> Lazy:
     """A Dask array with all columns in each block, checked against the frame."""
     check_names(Z, frame.feature_names, name)
     Z = Z.to_dask_array() if feature_names_of(Z) is not None else Z
@@ -327,7 +310,7 @@ def _as_array(Z: Any, frame: JointFrame, name: str) -> Any:
     return Z if Z.numblocks[1] == 1 else Z.rechunk({1: -1})
 
 
-def _weights_like(rows: Any, sample_weight: Any, name: str) -> Any:
+def _weights_like(rows: Lazy, sample_weight: Lazy, name: str) -> Lazy:
     """Weights as a lazy column, cut into blocks as the rows are."""
     import dask.array as da
 
@@ -339,162 +322,3 @@ def _weights_like(rows: Any, sample_weight: Any, name: str) -> Any:
     weights = sample_weight.compute() if arrays.is_lazy(sample_weight) else sample_weight
     column = as_weights(weights, rows.shape[0])[:, None]
     return da.from_array(column, chunks=(rows.chunks[0], (1,)))
-
-
-# ---- work on a cluster, and plain words when it does not answer ----------------------------------
-
-
-@contextmanager
-def on_cluster(address: str | None) -> Iterator[None]:
-    """Inside the block, Dask's work goes to the scheduler at `address` (None: stays here)."""
-    if address is None:
-        yield
-        return
-    with needed("A Dask scheduler"):
-        import dask
-        import distributed
-    patience = {"distributed.comm.timeouts.connect": f"{PATIENCE}s"}
-    hurried = patience | {"distributed.comm.retry.count": 0}
-    _check_reachable(address)
-    with _without_logs(), dask.config.set(hurried):
-        client = _connected(distributed, address)
-        try:
-            # `scheduler` is for work that is started in other threads of ours
-            with (
-                _explained(distributed, address),
-                client.as_current(),
-                dask.config.set(scheduler=client),
-            ):
-                _check_workers(client, address)
-                yield
-        finally:
-            with suppress(Exception):  # a scheduler that is gone cannot say good-bye
-                client.close(timeout=FAREWELL)
-
-
-def _check_reachable(address: str) -> None:
-    """Whether somebody listens there: a client of Dask would try for long, and leave noise."""
-    scheme, _, rest = address.rpartition("://")
-    host, _, port = rest.rpartition(":")
-    if scheme in OTHER_SCHEMES:
-        return
-    if scheme not in ("tcp", "tls", "") or not host or not port.isdigit():
-        raise InputError(f"{address!r} is no address of a Dask scheduler; give tcp://host:port.")
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE).close()
-    except (OSError, OverflowError, UnicodeError) as error:
-        raise InputError(NOBODY.format(address, _brief(error))) from error
-
-
-def _connected(distributed: Any, address: str) -> Any:
-    """A client, unless nobody answers in time; not the process's default, which it would stay."""
-    waiting: Future[Any] = Future()
-
-    def connect() -> None:
-        try:
-            client = distributed.Client(address, timeout=f"{PATIENCE}s", set_as_default=False)
-            waiting.set_result(client)
-        except Exception as error:  # names that do not resolve, ports of something else, ...
-            waiting.set_exception(error)
-
-    threading.Thread(target=connect, name="cospan-connecting", daemon=True).start()
-    try:
-        return waiting.result(PATIENCE + 1)
-    except Exception as error:  # what connecting raised, or that it took too long
-        raise InputError(NOBODY.format(address, _brief(error))) from error
-
-
-def _check_workers(client: Any, address: str) -> None:
-    """At least one worker, and on all of them the cospan that is used here."""
-    try:
-        client.wait_for_workers(1, timeout=PATIENCE)
-    except TimeoutError:
-        raise InputError(
-            f"The Dask scheduler at {address} has no workers; start some with: "
-            f"dask worker {address}."
-        ) from None
-    try:
-        versions = set(client.run(eval, WORKERS_VERSION).values())
-    except (ImportError, AttributeError) as error:
-        raise InputError(
-            f"The workers of the Dask scheduler at {address} lack cospan ({_brief(error)}); "
-            "install it in their environment."
-        ) from error
-    if versions - {VERSION}:
-        raise InputError(
-            f"The workers of the Dask scheduler at {address} have cospan "
-            f"{', '.join(sorted(versions))} and here is {VERSION}; install the same version."
-        )
-
-
-@contextmanager
-def _explained(distributed: Any, address: str) -> Iterator[None]:
-    """What went wrong on the cluster, in one sentence."""
-    from asyncio import CancelledError
-    from concurrent.futures import CancelledError as FutureCancelledError
-
-    try:
-        yield
-    except (CospanError, Warning):
-        raise
-    except distributed.KilledWorker as error:
-        raise InputError(
-            f"The workers of the Dask scheduler at {address} were killed at work again and again, "
-            "most likely for lack of memory; give them more, or smaller files."
-        ) from error
-    except (CancelledError, FutureCancelledError, OSError, TimeoutError) as error:
-        raise InputError(
-            f"The connection to the Dask scheduler at {address} was lost ({_brief(error)}); see "
-            "whether it still runs, then try again."
-        ) from error
-    except Exception as error:  # whatever a worker raised comes back as it is
-        raise InputError(
-            f"The work on the Dask cluster at {address} failed ({_brief(error)}); see whether "
-            "every worker can read the files."
-        ) from error
-
-
-@contextmanager
-def _without_logs() -> Iterator[None]:
-    """Dask's loggers are quiet inside the block, and after an error: it has been said then."""
-    # each of them has a level of its own, so the first of the family is not enough
-    named = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in LOGGERS]
-    loggers = [logging.getLogger(name) for name in named]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL + 1)
-    yield
-    for logger, level in zip(loggers, levels, strict=True):
-        logger.setLevel(level)
-
-
-def _brief(error: BaseException) -> str:
-    kind, text = type(error).__name__, first_line(error)
-    return kind if text == kind else f"{kind}: {text}"
-
-
-def read_lazily(path: str | Path, keep: Sequence[object] = ()) -> Any:
-    """A Dask dataframe of Parquet or CSV files that every worker can read at `path`.
-
-    That is a file, a folder of Parquet files, or a pattern such as ``"data/*.csv"``. `keep` are
-    columns of CSV files whose type must not change (labels, identifiers). Other columns of whole
-    numbers are read as float64, since fractions may come later in the file.
-    """
-    with needed("Reading files by Dask workers"):
-        import dask.dataframe as dd
-
-    text = str(path)
-    if not text.endswith((".csv", ".csv.gz", ".parquet", ".pq")) and not Path(text).is_dir():
-        raise InputError(
-            f"{text}: Dask workers read Parquet and CSV files only; convert it to Parquet."
-        )
-    try:
-        if not text.endswith((".csv", ".csv.gz")):
-            return dd.read_parquet(text)
-        # one gzipped file is one block: it cannot be entered in the middle
-        how: dict[str, Any] = {"blocksize": None} if text.endswith(".gz") else {}
-        kinds = dd.read_csv(text, **how).dtypes
-        whole = [c for c, kind in kinds.items() if kind.kind in "iu" and c not in keep]
-        return dd.read_csv(text, dtype=dict.fromkeys(whole, "float64"), **how)
-    except Exception as error:  # the readers below Dask raise anything about a bad file
-        raise InputError(f"{text}: cannot be read by Dask ({first_line(error)}).") from error

@@ -8,28 +8,25 @@ are compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Unpack
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import astuple, dataclass, fields
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
 from cospan.base.arrays import to_numpy
 from cospan.base.checks import as_count, as_rows, as_seed, check_names, feature_names_of, is_real
 from cospan.base.tables import make_dataframe
-from cospan.base.types import Array, Floats
+from cospan.base.types import Array, Bools, Floats
 from cospan.distribution import angle_auc, angle_histogram, fisher_rao
 from cospan.errors import InputError
 from cospan.model import Given, JointFrame, Settings
 from cospan.summary import Summary
 
-__all__ = ["STUDY", "Sensitivity", "SettingChange", "sensitivity"]
-
-# The study made when the caller names no settings. Those of the linear span are tried with it
-# (`span` and, say, `center` change together): see `_LINEAR`.
-STUDY: Mapping[str, Sequence[Any]] = {
+# The study made when the caller names no settings.
+STUDY: Mapping[str, Iterable[Any]] = {
     "shrinkage": (0.001, 0.01, 0.1, 0.5, 0.9),
     "units": ("own", "common"),
     "dof": (1.0, 10.0, 100.0),
@@ -46,82 +43,59 @@ STUDY: Mapping[str, Sequence[Any]] = {
     "training_noise": (0.1, 0.3, 1.0),
 }
 
-# Settings that only the linear span has. Where the reference is affine, they are changed together
-# with the span, and what affine settings the reference fixes are left to their defaults.
-_LINEAR = ("center", "balance", "weighting")
-_AFFINE = ("units", "dof", "pooling")
+# The settings that only one span has. One of the other span brings that span along, and what the
+# reference fixes of its own is left to these defaults.
+_OF_SPAN: Mapping[str, Mapping[str, Any]] = {
+    "linear": {"center": "pooled", "balance": True, "weighting": "cost"},
+    "affine": {"units": "auto", "dof": "auto", "pooling": "auto"},
+}
 
 # Settings that draw at random: repeated, and seeded by their place here, so that the outcome of
 # one does not depend on which others are studied.
-RANDOM = ("rows", "noise", "training_noise")
+_RANDOM = ("rows", "noise", "training_noise")
+
+# What the values of settings that no fit has may be.
+_ALLOWED: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
+    "rank": ("a share of the directions in (0, 1]", lambda x: 0 < x <= 1),
+    "rows": (
+        "a count of rows or a share in (0, 1]",
+        lambda x: 0 < x <= 1 or (x > 0 and isinstance(x, int | np.integer)),
+    ),
+    "noise": ("a relative deviation of at least 0", lambda x: 0 <= x < np.inf),
+    "training_noise": ("a relative deviation of at least 0", lambda x: 0 <= x < np.inf),
+}
+
+_Run: TypeAlias = dict[str, Any]  # settings of a fit, with `weighting` and `rank`
 
 
 @dataclass(frozen=True)
 class SettingChange:
-    """What one changed setting does to the angles of the samples.
-
-    Attributes
-    ----------
-    parameter, value : str
-        What was changed, and to what.
-    shrinkage : float
-        The α in use (the mean over repeats).
-    mean_degrees, q95_degrees : float
-        Mean and 95 % quantile of the change of θ, in degrees.
-    flips : float
-        Share of samples that change sides of 45°.
-    rank_correlation : float
-        Spearman's correlation with the reference angles; NaN if all angles are equal.
-    fisher_rao_change : float
-        Fisher-Rao distance between the histograms of all samples, reference against changed.
-    fisher_rao : float
-        Fisher-Rao distance between the two groups of samples; NaN without labels.
-    auc : float
-        Chance that a sample of B lies above one of A; NaN without labels.
-    """
+    """What one changed setting does to the angles of the samples; means over random draws."""
 
     parameter: str
     value: str
-    shrinkage: float
-    mean_degrees: float
+    shrinkage: float  # the α in use
+    mean_degrees: float  # of the changes of θ, and their 95 % quantile
     q95_degrees: float
-    flips: float
-    rank_correlation: float
-    fisher_rao_change: float
-    fisher_rao: float
-    auc: float
+    flips: float  # share of samples that change sides of 45°
+    rank_correlation: float  # Spearman's, with the reference; NaN if all angles are equal
+    fisher_rao_change: float  # between the histograms of all samples, reference and changed
+    fisher_rao: float  # between the two groups of samples; NaN without labels
+    auc: float  # of the two groups; NaN without labels
 
 
 @dataclass(frozen=True, eq=False)
 class Sensitivity:
-    """A study of settings: one row for the reference, then one for each changed setting.
+    """A study of settings. Print it."""
 
-    Attributes
-    ----------
-    rows : tuple of SettingChange
-        The first is the reference, compared with itself.
-    theta : array, (n,)
-        Reference angles of the samples, in radians.
-    reference : mapping
-        The reference's settings; its shrinkage is the number in use.
-    bins : int
-        Bins of the histograms.
-    repeats : int
-        Draws behind the rows of random settings, which hold means.
-    """
-
-    rows: tuple[SettingChange, ...]
-    theta: Floats
-    reference: Mapping[str, Any]
-    bins: int
-    repeats: int
+    rows: tuple[SettingChange, ...]  # the first is the reference, compared with itself
+    theta: Floats  # (n,): reference angles of the samples, in radians
 
     def to_frame(self, backend: str | None = None) -> Any:
         """The rows as a dataframe: pandas, polars or pyarrow."""
-        columns = [field.name for field in fields(SettingChange)]
-        return make_dataframe(
-            {name: [getattr(row, name) for row in self.rows] for name in columns}, backend
-        )
+        names = [field.name for field in fields(SettingChange)]
+        columns = zip(*map(astuple, self.rows), strict=True)
+        return make_dataframe(dict(zip(names, map(list, columns), strict=True)), backend)
 
     def __repr__(self) -> str:
         changed = len(self.rows) - 1
@@ -136,6 +110,20 @@ class Sensitivity:
             + "".join(f"  {cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
             for row in cells
         )
+
+
+def _cells(row: SettingChange) -> tuple[str, ...]:
+    groups = ("-", "-") if np.isnan(row.auc) else (f"{row.fisher_rao:.3f}", f"{row.auc:.4f}")
+    return (
+        f"{row.parameter} {row.value}".strip(),
+        f"{row.shrinkage:.3g}",
+        f"{row.mean_degrees:.2f}°",
+        f"{row.q95_degrees:.2f}°",
+        f"{100 * row.flips:.1f} %",
+        f"{row.rank_correlation:.3f}",
+        f"{row.fisher_rao_change:.3f}",
+        *groups,
+    )
 
 
 def sensitivity(
@@ -160,7 +148,7 @@ def sensitivity(
     Z
         Samples to score. Rows that are in neither A nor B make the fairest study.
     over
-        Values to try, by setting; by default a study of all of them (:data:`STUDY`).
+        Values to try, by setting; by default a study of all of them.
 
         - ``"span"``, ``"units"``, ``"shrinkage"``, ``"pooling"``, ``"dof"``, ``"calibrate"``,
           ``"tol"``: as in :meth:`~cospan.JointFrame.fit`;
@@ -172,7 +160,7 @@ def sensitivity(
         - ``"noise"``: normal noise on the samples, its deviation relative to that of the features
           within the sets (root mean square); ``"training_noise"``: on the rows of A and B.
     labels
-        0 where a row of Z belongs to A, 1 where to B. With them the study also tells how well
+        0 where a row of Z belongs to A, 1 where to B. With them the study also says how well
         the angles separate the two.
     weighting
         As in :meth:`~cospan.JointFrame.align`.
@@ -201,205 +189,45 @@ def sensitivity(
     shrinkage 0.1  0.1  0.37°  1.02°  0.0 %       0.993       0.666    -    -
     rows 0.5       0.3  2.83°  7.54°  0.5 %       0.747       1.250    -    -
     """
-    study = _Study(A, B, Z, as_seed(random_state))
-    groups = _groups(labels, len(study.Z))
-    draws = as_count(repeats, "repeats")
+    seed, draws = as_seed(random_state), as_count(repeats, "repeats")
+    sets = _Sets.of(A, B, Z)
+    is_b = _is_b(labels, len(sets.Z))
     plan = _plan_of(STUDY if over is None else over)
     # Fewer directions, say, mean nothing to curved features.
     plain = {**Settings.of(**settings).of_the_sets(), "curve": None}
-    given = _Run(**plain, weighting=weighting)
-    theta, alpha = study.angles(given)
-    rows = [_change_of("reference", "", [(theta, alpha)], theta, groups, bins)]
+    given: _Run = {**plain, "weighting": weighting, "rank": None}
+    theta, alpha = _angles(sets, given)
+    rows = [_change("reference", "", [(theta, alpha)], theta, is_b, bins)]
     for parameter, value in plan:
-        if parameter in RANDOM:
-            runs = [study.random(given, parameter, value, k) for k in range(draws)]
+        if parameter in _RANDOM:
+            seeds = ([seed, _RANDOM.index(parameter), k] for k in range(draws))
+            runs = [_angles(sets.drawn(parameter, value, one), given) for one in seeds]
         else:
-            runs = [study.angles(given.changed(parameter, value))]
-        rows.append(_change_of(parameter, _text_of(value), runs, theta, groups, bins))
-    reference = {
-        **given.of_the_sets(),
-        "center": given.center if isinstance(given.center, str) else "given",
-        "shrinkage": alpha,
-        "weighting": weighting,
-    }
-    return Sensitivity(tuple(rows), theta, reference, int(bins), draws)
-
-
-# ---- one changed setting ------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Run(Settings):
-    """Everything that a run of the method is given."""
-
-    weighting: str = "cost"
-    rank: float | None = None
-
-    def changed(self, parameter: str, value: Any) -> _Run:
-        """With one of them changed, and the span where the setting belongs to the other one."""
-        new = replace(self, **{parameter: value})
-        if parameter in _LINEAR and self.span == "affine":
-            new = replace(new, span="linear")
-        if new.span == "linear" and self.span == "affine":
-            return replace(new, units="auto", pooling="auto", dof="auto")
-        if new.span == "affine" and self.span == "linear":
-            return replace(new, center="pooled", balance=True, weighting="cost")
-        if parameter in _AFFINE and self.span == "linear":
-            return replace(new, span="affine", center="pooled", balance=True, weighting="cost")
-        return new
+            runs = [_angles(sets, _changed(given, parameter, value))]
+        rows.append(_change(parameter, _text(value), runs, theta, is_b, bins))
+    return Sensitivity(tuple(rows), theta)
 
 
 def _plan_of(over: Mapping[str, Iterable[Any]]) -> list[tuple[str, Any]]:
     """Pairs of a setting and a value, checked as far as the frame will not do it."""
     if not isinstance(over, Mapping):
-        raise InputError(
-            f"over is a {type(over).__name__}; it must name settings and the values to try, such "
-            'as {"shrinkage": [0.01, 0.1]}.'
-        )
-    plan = []
+        raise InputError('over must name settings and values, such as {"shrinkage": [0.01, 0.1]}.')
     for parameter, values in over.items():
         if parameter not in STUDY:
             raise InputError(
-                f"over names the setting {parameter!r}; it must be one of "
-                f"{', '.join(repr(name) for name in STUDY)}."
+                f"over names the setting {parameter!r}; it must be one of {', '.join(STUDY)}."
             )
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise InputError(f"over[{parameter!r}] must be a list of values, not {values!r}.")
-        plan += [(parameter, _value(parameter, value)) for value in values]
+    plan = [(parameter, value) for parameter, values in over.items() for value in values]
+    for parameter, value in plan:
+        wanted, allowed = _ALLOWED.get(parameter, ("", None))
+        if allowed is not None and not (is_real(value) and allowed(value)):
+            raise InputError(f"{parameter} is {value!r}; it must be {wanted}.")
     return plan
 
 
-def _value(parameter: str, value: Any) -> Any:
-    number = is_real(value)
-    if parameter in ("noise", "training_noise") and not (number and 0 <= value < np.inf):
-        raise InputError(
-            f"{parameter} is {value!r}; it must be a relative deviation of at least 0."
-        )
-    if parameter == "rank" and not (number and 0 < value <= 1):
-        raise InputError(f"rank is {value!r}; it must be a share of the directions in (0, 1].")
-    whole = isinstance(value, int | np.integer)
-    if parameter == "rows" and not (number and value > 0 and (whole or value <= 1)):
-        raise InputError(f"rows is {value!r}; it must be a count of rows or a share in (0, 1].")
-    return value
-
-
-def _row_count(value: float, size: int) -> int:
-    count = value if isinstance(value, int | np.integer) else max(1, round(value * size))
-    if count > size:
-        raise InputError(f"rows asks for {value} rows, but one of the sets has only {size}.")
-    return int(count)
-
-
-def _text_of(value: Any) -> str:
-    if value is None:
-        return "default"
-    if isinstance(value, str | bool):
-        return str(value)
-    return f"{value:g}" if np.ndim(value) == 0 else "given"
-
-
-class _Study:
-    """The sets and samples of a study; their summaries are made once."""
-
-    def __init__(self, A: Array, B: Array, Z: Array, seed: int) -> None:
-        self.A = _rows(A, "A")
-        names = feature_names_of(A)
-        check_names(B, names, "B", whose="A's")
-        check_names(Z, names, "Z", whose="A's")
-        self.B, self.Z = _rows(B, "B", like=A), _rows(Z, "Z", like=A)
-        self.seed = seed
-        self.summaries = (Summary.of(self.A), Summary.of(self.B))
-        deviations = [rows - rows.mean(axis=0) for rows in (self.A, self.B)]
-        self.scale = float(np.sqrt(np.mean(np.concatenate(deviations) ** 2)))
-
-    def angles(
-        self,
-        settings: _Run,
-        *,
-        summaries: tuple[Summary, Summary] | None = None,
-        Z: Floats | None = None,
-    ) -> tuple[Floats, float]:
-        """θ of the samples, and the shrinkage in use."""
-        frame = JointFrame.from_summaries(*(summaries or self.summaries), **settings.of_the_sets())
-        if settings.rank is not None:
-            frame = frame.truncate(n=max(1, round(settings.rank * frame.rank)))
-        alignment = frame.align(self.Z if Z is None else Z, weighting=settings.weighting)
-        return to_numpy(alignment.theta), frame.shrinkage
-
-    def random(
-        self, settings: _Run, parameter: str, value: Any, repeat: int
-    ) -> tuple[Floats, float]:
-        """The same with one draw of fewer rows or of noise."""
-        rng = np.random.default_rng([self.seed, RANDOM.index(parameter), repeat])
-        if parameter == "noise":
-            noisy = self.Z + value * self.scale * rng.standard_normal(self.Z.shape)
-            return self.angles(settings, Z=noisy)
-
-        def changed(rows: Floats) -> Summary:
-            if parameter == "training_noise":
-                return Summary.of(rows + value * self.scale * rng.standard_normal(rows.shape))
-            index = rng.choice(len(rows), _row_count(value, len(rows)), replace=False)
-            return Summary.of(rows[np.sort(index)])
-
-        return self.angles(settings, summaries=(changed(self.A), changed(self.B)))
-
-
-def _change_of(
-    parameter: str,
-    value: str,
-    runs: list[tuple[Floats, float]],
-    reference: Floats,
-    groups: NDArray[np.bool_] | None,
-    bins: int,
-) -> SettingChange:
-    """The measures of one setting, averaged over its runs."""
-    measured = []
-    for theta, alpha in runs:
-        change = np.degrees(np.abs(theta - reference))
-        apart, auc = np.nan, np.nan
-        if groups is not None:
-            a, b = theta[~groups], theta[groups]
-            apart = fisher_rao(angle_histogram(a, bins), angle_histogram(b, bins))
-            auc = angle_auc(a, b)
-        together = np.nan  # of angles that are all equal
-        if np.ptp(theta) and np.ptp(reference):
-            together = np.corrcoef(rankdata(theta), rankdata(reference))[0, 1]
-        measured.append(
-            (
-                alpha,
-                change.mean(),
-                np.quantile(change, 0.95),
-                np.mean((theta > np.pi / 4) != (reference > np.pi / 4)),
-                together,
-                fisher_rao(angle_histogram(reference, bins), angle_histogram(theta, bins)),
-                apart,
-                auc,
-            )
-        )
-    return SettingChange(parameter, value, *(float(x) for x in np.mean(measured, axis=0)))
-
-
-def _cells(row: SettingChange) -> tuple[str, ...]:
-    name = f"{row.parameter} {row.value}".strip()
-    groups = ("-", "-") if np.isnan(row.auc) else (f"{row.fisher_rao:.3f}", f"{row.auc:.4f}")
-    return (
-        name,
-        f"{row.shrinkage:.3g}",
-        f"{row.mean_degrees:.2f}°",
-        f"{row.q95_degrees:.2f}°",
-        f"{100 * row.flips:.1f} %",
-        f"{row.rank_correlation:.3f}",
-        f"{row.fisher_rao_change:.3f}",
-        *groups,
-    )
-
-
-def _rows(X: Array, name: str, *, like: Array | None = None) -> Floats:
-    d = None if like is None else np.shape(like)[1]
-    return np.asarray(to_numpy(as_rows(X, name, d=d)), dtype=np.float64)
-
-
-def _groups(labels: ArrayLike | None, n: int) -> NDArray[np.bool_] | None:
+def _is_b(labels: ArrayLike | None, n: int) -> Bools | None:
     if labels is None:
         return None
     values = np.asarray(labels)
@@ -408,3 +236,105 @@ def _groups(labels: ArrayLike | None, n: int) -> NDArray[np.bool_] | None:
             f"labels must hold 0 (A) or 1 (B) for each of the {n} rows of Z, and both of them."
         )
     return np.asarray(values == 1)
+
+
+# ---- one changed setting ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Sets:
+    """The sets, their summaries, and the samples."""
+
+    A: Floats
+    B: Floats
+    Z: Floats
+    summaries: tuple[Summary, Summary]
+
+    @classmethod
+    def of(cls, A: Array, B: Array, Z: Array) -> _Sets:
+        def rows(X: Array, name: str) -> Floats:
+            check_names(X, feature_names_of(A), name, whose="A's")
+            return np.asarray(to_numpy(as_rows(X, name, d=np.shape(A)[-1])), dtype=np.float64)
+
+        a, b = rows(A, "A"), rows(B, "B")
+        return cls(a, b, rows(Z, "Z"), (Summary.of(a), Summary.of(b)))
+
+    def drawn(self, parameter: str, value: float, seed: list[int]) -> _Sets:
+        """With one draw of fewer rows, or of noise on the samples or on the sets."""
+        rng = np.random.default_rng(seed)
+        deviations = [rows - rows.mean(axis=0) for rows in (self.A, self.B)]
+        scale = value * float(np.sqrt(np.mean(np.concatenate(deviations) ** 2)))
+        if parameter == "noise":
+            noisy = self.Z + scale * rng.standard_normal(self.Z.shape)
+            return _Sets(self.A, self.B, noisy, self.summaries)
+
+        def changed(rows: Floats) -> Summary:
+            if parameter == "training_noise":
+                return Summary.of(rows + scale * rng.standard_normal(rows.shape))
+            n = len(rows)
+            count = int(value) if isinstance(value, int | np.integer) else max(1, round(value * n))
+            if count > n:
+                raise InputError(f"rows asks for {value} rows, but one of the sets has only {n}.")
+            return Summary.of(rows[np.sort(rng.choice(n, count, replace=False))])
+
+        return _Sets(self.A, self.B, self.Z, (changed(self.A), changed(self.B)))
+
+
+def _changed(given: _Run, parameter: str, value: Any) -> _Run:
+    """The settings with one of them changed, and the span with one that only the other has."""
+    owners = [span for span, names in _OF_SPAN.items() if parameter in names]
+    span = value if parameter == "span" else (owners or [given["span"]])[0]
+    left = _OF_SPAN[given["span"]] if span != given["span"] else {}
+    return {**given, **left, "span": span, parameter: value}
+
+
+def _angles(sets: _Sets, run: _Run) -> tuple[Floats, float]:
+    """θ of the samples, and the shrinkage in use."""
+    settings = {name: value for name, value in run.items() if name not in ("weighting", "rank")}
+    frame = JointFrame.from_summaries(*sets.summaries, **settings)
+    if run["rank"] is not None:
+        frame = frame.truncate(n=max(1, round(run["rank"] * frame.rank)))
+    return to_numpy(frame.align(sets.Z, weighting=run["weighting"]).theta), frame.shrinkage
+
+
+def _change(
+    parameter: str,
+    value: str,
+    runs: list[tuple[Floats, float]],
+    reference: Floats,
+    is_b: Bools | None,
+    bins: int,
+) -> SettingChange:
+    """The measures of one setting, averaged over its runs."""
+    measured = []
+    for theta, alpha in runs:
+        change = np.degrees(np.abs(theta - reference))
+        together = apart = auc = np.nan
+        if np.ptp(theta) and np.ptp(reference):
+            together = np.corrcoef(rankdata(theta), rankdata(reference))[0, 1]
+        if is_b is not None:
+            a, b = theta[~is_b], theta[is_b]
+            apart, auc = _fisher_rao(a, b, bins), angle_auc(a, b)
+        measured.append(
+            (
+                alpha,
+                change.mean(),
+                np.quantile(change, 0.95),
+                np.mean((theta > np.pi / 4) != (reference > np.pi / 4)),
+                together,
+                _fisher_rao(reference, theta, bins),
+                apart,
+                auc,
+            )
+        )
+    return SettingChange(parameter, value, *(float(x) for x in np.mean(measured, axis=0)))
+
+
+def _fisher_rao(a: Floats, b: Floats, bins: int) -> float:
+    return fisher_rao(angle_histogram(a, bins), angle_histogram(b, bins))
+
+
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, str | bool):
+        return "default" if value is None else str(value)
+    return f"{value:g}" if np.ndim(value) == 0 else "given"

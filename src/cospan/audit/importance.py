@@ -3,38 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from cospan.base import arrays
+from cospan.base.arrays import to_numpy
 from cospan.base.types import Floats
 from cospan.errors import InputError
 from cospan.model import JointFrame
 
 
-@dataclass(frozen=True, eq=False)
-class ImportanceWeights:
-    """Weights for rows of A that make them count like rows of B.
+class ImportanceWeights(NamedTuple):
+    """Weights for rows of A that make them count like rows of B."""
 
-    Attributes
-    ----------
-    weights : ndarray, (n,)
-        One per row, with mean 1: ready as a `sample_weight`.
-    effective_size : float
-        (Σw)² / Σw²: how many equally weighted rows are as informative. Far below n, few rows
-        carry the whole estimate: A hardly covers B.
-    clipped : float
-        The share of rows whose odds reached the limit.
-    clip : float or None
-        The limit.
-    """
-
-    weights: Floats
+    weights: Floats  # (n,): with mean 1, ready as a `sample_weight`
+    #: (Σw)² / Σw²: how many equally weighted rows are as informative. Far below n, few rows carry
+    #: the whole estimate: A hardly covers B
     effective_size: float
-    clipped: float
-    clip: float | None = None
+    clipped: float  # the share of rows whose odds reached the limit
 
     def __repr__(self) -> str:
         return (
@@ -44,19 +30,13 @@ class ImportanceWeights:
 
 
 def importance_weights(
-    frame: JointFrame,
-    X: Any,
-    *,
-    clip: float | None = 20.0,
-    leave_one_out: bool = True,
-    weighting: str = "cost",
+    frame: JointFrame, X: object, *, clip: float | None = 20.0, leave_one_out: bool = True
 ) -> ImportanceWeights:
     """Weights that make rows of A count like rows of B: the odds sin²θ/cos²θ.
 
     Train on A with these weights where the model will meet inputs like B's (covariate shift).
-    cos²θ is the probability of A and sin²θ that of B, both being equally likely beforehand, so
-    their ratio estimates how much denser B is than A where a row lies. A frame that separates
-    nothing (gain 0) gives every row the weight 1.
+    The odds estimate how much denser B is than A where a row lies. A frame that separates
+    nothing gives every row the weight 1.
 
     Parameters
     ----------
@@ -69,7 +49,6 @@ def importance_weights(
         result says how many reached it; None sets no limit.
     leave_one_out : bool
         Whether the frame was fitted to these rows; then each is scored as if it had not been.
-    weighting : {"cost", "frame"}
 
     Examples
     --------
@@ -89,21 +68,14 @@ def importance_weights(
         raise InputError(f"frame is a {type(frame).__name__}; pass JointFrame.fit(A, B).")
     if clip is not None and not (isinstance(clip, int | float | np.number) and clip > 0):
         raise InputError(f"clip is {clip!r}; it must be a number above 0, or None for no limit.")
-    if leave_one_out:
-        alignment = frame.left_out(X, "A", weighting=weighting)
-    else:
-        alignment = frame.align(X, weighting=weighting)
-    theta = arrays.to_numpy(alignment.theta).astype(np.float64)
-    if len(theta) == 0:
+    scored = frame.left_out(X, "A") if leave_one_out else frame.align(X)
+    theta = to_numpy(scored.theta).astype(np.float64)
+    if not len(theta):
         raise InputError("X has no rows; at least one is needed.")
     limit = math.inf if clip is None else clip
     odds = np.minimum(np.tan(theta) ** 2, limit)
     if not odds.any():
         raise InputError("Every row has θ = 0, as if B had nothing in common with A; check B.")
     weights = odds / odds.mean()
-    return ImportanceWeights(
-        weights=weights,
-        effective_size=float(weights.sum() ** 2 / (weights**2).sum()),
-        clipped=float(np.mean(odds >= limit)),
-        clip=None if clip is None else float(clip),
-    )
+    size = float(weights.sum() ** 2 / (weights**2).sum())
+    return ImportanceWeights(weights, size, float(np.mean(odds >= limit)))

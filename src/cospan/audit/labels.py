@@ -3,161 +3,133 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from cospan.audit.flips import fit_flips, fit_rate, separates
+from cospan.audit.flips import fit_flips, fit_rates
 from cospan.base import arrays
 from cospan.base.checks import as_rows, as_shrinkage, feature_names_of
-from cospan.base.notes import Note, warn
+from cospan.base.notes import warn
 from cospan.base.tables import make_dataframe
 from cospan.base.tolerance import FAST_SHRINKAGE
-from cospan.base.types import Floats
+from cospan.base.types import Array, Bools, Floats, Index
 from cospan.data import encode, notes_of, open_source
+from cospan.distribution import rank_auc
 from cospan.errors import InputError
 from cospan.model import Given, RowsAgain, SetCosts, Settings, calibrated_weights
 from cospan.summary import Summary
 
 # Of the labels that are flagged so many should be flipped.
 PRECISION = 0.8
+# Standard errors above chance that separate two classes. The shrinkage was chosen to separate
+# them, so the AUC of meaningless labels spreads a little more than it should: 1 % reach 3.
+_ERRORS_ABOVE_CHANCE = 3.0
 
 
 @dataclass(frozen=True, eq=False)
 class LabelAudit:
-    """What the geometry of the classes says about the labels, in the order of the rows.
+    """What the geometry of the classes says about the labels, in the order of the rows."""
 
-    Attributes
-    ----------
-    suspicion : ndarray, (n,)
-        From 0 to 1, high = likely wrong: 1 minus the probability of the given label. A class that
-        many rows have is more probable beforehand, as long as the rows are those of one table.
-    mislabelled : ndarray, (n,)
-        The probability that the label is flipped, given the overlap of the classes and
-        `noise_rate`.
-    suggested : ndarray, (n,)
-        The most probable class.
-    flagged : ndarray of bool, (n,)
-        Labels worth a look: another class is more probable, and of all that are flagged the
-        stated share is expected to be flipped. Never between two classes that left-out rows do
-        not separate: see `inseparable`.
-    labels : ndarray, (n,)
-        The labels as given.
-    weights : ndarray, (n, K)
-        The probability of each class if all were equally common, every row left out of its own;
-        rows sum to 1.
-    theta : ndarray (n,) or None
-        The leave-one-out angle in radians, for two classes.
-    classes : ndarray, (K,)
-    noise_rate : float
-        The estimated share of labels that are flipped; 0 without evidence for any.
-    inseparable : tuple of pairs
-        Pairs of classes that left-out rows separate no better than chance.
-    """
-
+    #: (n,), from 0 to 1, high = likely wrong: 1 minus the probability of the given label. A class
+    #: that many rows have is more probable beforehand, as long as the rows are those of one table
     suspicion: Floats
+    #: (n,): the probability that the label is flipped, given the overlap of the classes
     mislabelled: Floats = field(repr=False)
-    suggested: NDArray[Any]
-    flagged: NDArray[np.bool_]
-    labels: NDArray[Any]
+    suggested: NDArray[Any]  # (n,): the most probable class
+    #: (n,): labels worth a look: another class is more probable, and of all that are flagged the
+    #: stated share is expected to be flipped. Never between classes that are `inseparable`
+    flagged: Bools
+    labels: NDArray[Any]  # (n,): as given
+    #: (n, K): the probability of each class if all were equally common, every row left out of
+    #: its own; rows sum to 1
     weights: Floats = field(repr=False)
-    theta: Floats | None = field(repr=False)
-    classes: NDArray[Any]
-    noise_rate: float = 0.0
-    inseparable: tuple[tuple[Any, Any], ...] = ()
+    classes: NDArray[Any]  # (K,)
+    noise_rate: float  # the estimated share of flipped labels; 0 without evidence for any
+    #: Pairs of classes that left-out rows separate no better than chance
+    inseparable: tuple[tuple[Any, Any], ...]
 
     @classmethod
     def from_weights(
         cls,
-        weights: Any,
-        own: Any,
-        classes: Any,
+        weights: ArrayLike,
+        own: ArrayLike,
+        classes: ArrayLike,
         *,
-        labels: Any = None,
+        labels: ArrayLike | None = None,
         precision: float = PRECISION,
-        reference: tuple[Any, Any] | None = None,
-        shares: Any = None,
+        reference: tuple[ArrayLike, ArrayLike] | None = None,
+        shares: ArrayLike | None = None,
     ) -> LabelAudit:
         """Audit rows that are scored already.
 
-        Parameters
-        ----------
-        weights : array-like, (n, K)
-            The probability of each class; for two classes ``Alignment.posterior``.
-        own : array-like of int, (n,)
-            The number of the class each row is labelled with.
-        classes : array-like, (K,)
-        labels : array-like, (n,), optional
-            The labels as given; by default ``classes[own]``.
-        precision : float in [0, 1]
-            The share of flagged labels that is expected to be flipped.
-        reference : (weights, own), optional
-            Rows that say how far the classes overlap and whether they are separated, where those
-            audited are new ones; by default the audited rows, each left out of its own class.
-        shares : array-like, (K,), optional
-            How common each class is; by default all are equally common.
+        `weights` (n, K) are the probabilities of the classes, `own` (n,) the number of the class
+        each row is labelled with, `shares` (K,) how common the classes are (default: equally).
+        `reference`, weights and classes again, are rows that say how far the classes overlap,
+        where those audited are new ones; by default the audited rows, each left out of its class.
         """
-        weights = np.asarray(weights, dtype=np.float64)
-        own = np.asarray(own, dtype=np.intp)
-        classes = np.asarray(classes)
-        if not (isinstance(precision, (int, float, np.number)) and 0 <= precision <= 1):
+        if not (isinstance(precision, int | float | np.number) and 0 <= precision <= 1):
             raise InputError(f"precision is {precision!r}; it must be a number from 0 to 1.")
-        known_weights, known_own = (weights, own) if reference is None else reference
-        known_weights, known_own = np.asarray(known_weights), np.asarray(known_own)
-        pairs = itertools.combinations(range(len(classes)), 2)
-        inseparable = {x for x in pairs if not separates(known_weights, known_own, *x)}
+        weights, own = np.asarray(weights, dtype=np.float64), np.asarray(own, dtype=np.intp)
+        classes, known = np.asarray(classes), (weights, own)
+        if reference is not None:
+            known = np.asarray(reference[0]), np.asarray(reference[1])
+        inseparable = [
+            pair for pair in _pairs(len(classes)) if not separates(known[0], known[1], *pair)
+        ]
         # Classes that are not separated count as one: between them no label is wrong.
         group = _groups(inseparable, len(classes))
         of_groups = _summed(weights, group)
-        flips = fit_flips(_summed(known_weights, group), group[known_own])
+        flips = fit_flips(_summed(known[0], group), group[known[1]])
         if reference is not None:
-            flips = fit_rate(of_groups, group[own], flips)
+            flips = fit_rates(of_groups, group[own], flips)
         mislabelled = flips.mislabelled(of_groups, group[own])
-        probable = weights if shares is None else _given_shares(weights, shares)
+        probable = weights * (1.0 if shares is None else np.asarray(shares, dtype=np.float64))
+        probable = probable / probable.sum(axis=1, keepdims=True)
         mine = probable[np.arange(len(own)), own]
         doubted = probable.max(axis=1, initial=0.0) > mine
         best = np.where(doubted, probable.argmax(axis=1), own)
-        flagged = _as_many_as(mislabelled, doubted & (group[best] != group[own]), precision)
         names = classes.tolist()
         return cls(
             suspicion=1 - mine,
             mislabelled=mislabelled,
             suggested=classes[best],
-            flagged=flagged,
+            flagged=_as_many_as(mislabelled, doubted & (group[best] != group[own]), precision),
             labels=classes[own] if labels is None else np.asarray(labels),
             weights=weights,
-            theta=np.arctan2(*np.sqrt(weights.T[::-1])) if len(classes) == 2 else None,
             classes=classes,
             noise_rate=flips.rate(of_groups),
-            inseparable=tuple((names[i], names[j]) for i, j in sorted(inseparable)),
+            inseparable=tuple((names[i], names[j]) for i, j in inseparable),
         )
 
     @property
-    def order(self) -> NDArray[np.intp]:
+    def theta(self) -> Floats | None:
+        """(n,): the leave-one-out angle in radians, for two classes."""
+        two = len(self.classes) == 2
+        return np.arctan2(*np.sqrt(self.weights.T[::-1])) if two else None
+
+    @property
+    def order(self) -> Index:
         """Row numbers, the most suspicious first."""
         return np.argsort(-self.suspicion, kind="stable")
 
     def to_frame(self, backend: str | None = None) -> Any:
         """A table with the most suspicious rows first: row, label, suggested, suspicion, flagged.
 
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}, optional
-            Default: the first of these that is installed.
+        `backend` is "pandas", "polars" or "pyarrow"; by default the first that is installed.
         """
         order = self.order
-        return make_dataframe(
-            {
-                "row": order,
-                "label": self.labels[order],
-                "suggested": self.suggested[order],
-                "suspicion": self.suspicion[order],
-                "flagged": self.flagged[order],
-            },
-            backend,
-        )
+        columns = {
+            "label": self.labels,
+            "suggested": self.suggested,
+            "suspicion": self.suspicion,
+            "flagged": self.flagged,
+        }
+        table = {"row": order} | {name: values[order] for name, values in columns.items()}
+        return make_dataframe(table, backend)
 
     def __repr__(self) -> str:
         n = len(self.inseparable)
@@ -165,56 +137,16 @@ class LabelAudit:
         return f"LabelAudit({len(self.labels):,} labels, {int(self.flagged.sum()):,} flagged{more})"
 
 
-def shares_of(own: NDArray[np.intp], K: int) -> Floats:
-    """How common each of K classes is, none of them never."""
-    return np.asarray((np.bincount(own, minlength=K) + 1) / (len(own) + K))
-
-
-def _as_many_as(
-    mislabelled: Floats, candidates: NDArray[np.bool_], precision: float
-) -> NDArray[np.bool_]:
-    """The most candidates, the likeliest first, whose mean probability is at least this.
-
-    >>> _as_many_as(np.array([0.1, 0.9, 0.4, 0.8]), np.array([True, True, True, False]), 0.6)
-    array([False,  True,  True, False])
-    """
-    order = np.flatnonzero(candidates & (mislabelled > 0))
-    order = order[np.argsort(-mislabelled[order], kind="stable")]
-    enough = np.cumsum(mislabelled[order]) >= precision * np.arange(1, len(order) + 1)
-    found = np.zeros(len(mislabelled), dtype=bool)
-    found[order[: int(enough.sum())]] = True  # a falling mean: enough are the first ones
-    return found
-
-
-def _given_shares(weights: Floats, shares: Any) -> Floats:
-    joint = weights * np.asarray(shares, dtype=np.float64)
-    return np.asarray(joint / joint.sum(axis=1, keepdims=True))
-
-
-def _groups(inseparable: set[tuple[int, int]], K: int) -> NDArray[np.intp]:
-    """(K,): the number of the group each class belongs to."""
-    first = list(range(K))
-    for i, j in sorted(inseparable):
-        low, high = sorted((first[i], first[j]))
-        first = [low if k == high else k for k in first]
-    return np.unique(first, return_inverse=True)[1]
-
-
-def _summed(weights: Floats, group: NDArray[np.intp]) -> Floats:
-    """(n, groups): the weights of the classes of each group, together."""
-    return np.stack([weights[:, group == k].sum(axis=1) for k in range(group.max() + 1)], axis=1)
-
-
 def audit_labels(
     X: Any, y: Any, *, precision: float = PRECISION, **given: Unpack[Given]
 ) -> LabelAudit:
     """Find labels that look wrong: rows that another class explains better than their own.
 
-    Every row is judged as if its class had been fitted without it (exactly, no refits), so a
-    wrong label cannot vouch for itself. Flagged is what stands out given the overlap of the
-    classes: the share of flipped labels is estimated, and with it the probability that a label
-    is one of them. Between two classes that left-out rows separate no better than chance,
-    nothing is flagged (`LabelAudit.inseparable` names them).
+    Every row is judged as if its class had been fitted without it, so a wrong label cannot vouch
+    for itself. Flagged is what stands out given the overlap of the classes: the share of flipped
+    labels is estimated, and with it the probability that a label is one of them. Between two
+    classes that left-out rows separate no better than chance, nothing is flagged
+    (`LabelAudit.inseparable` names them).
 
     Parameters
     ----------
@@ -245,18 +177,18 @@ def audit_labels(
     2   50      1          2      0.981     True
     3   69      9          7      0.931    False
     """
-    rows, names, notes = _rows(X)
-    warn(notes)
+    rows, names = _rows(X)
     labels, classes, own = _labels(y, rows.shape[0])
     # To flag labels, costs must be probabilities.
     settings: Given = {"curve": "auto", **given, "calibrate": True}
     alpha = as_shrinkage(Settings.of(**settings).shrinkage)
+    few = rows.shape[0] < rows.shape[1]  # then factors are smaller than matrices
+    exact = few or (alpha != "auto" and float(alpha) < FAST_SHRINKAGE)
+    members = [arrays.pick(rows, np.flatnonzero(own == k)) for k in range(len(classes))]
     costs = SetCosts.from_summaries(
-        _summaries(rows, own, len(classes), alpha, names),
+        [replace(Summary.of(part, exact=exact), feature_names=names) for part in members],
         labels=[f"class {label}" for label in classes.tolist()],
-        again=RowsAgain(
-            [(arrays.pick(rows, np.flatnonzero(own == k)), None) for k in range(len(classes))]
-        ),
+        again=RowsAgain([(part, None) for part in members]),
         **settings,
     )
     weights = _left_out(costs, rows, own)
@@ -265,8 +197,7 @@ def audit_labels(
         # itself, and the other's rows there look like flips: a curve counts where the classes are
         # apart without it.
         plain = _left_out(costs.plain, rows, own)
-        pairs = itertools.combinations(range(len(classes)), 2)
-        if not all(separates(plain, own, *pair) for pair in pairs):
+        if not all(separates(plain, own, *pair) for pair in _pairs(len(classes))):
             weights = plain
     shares = shares_of(own, len(classes))
     return LabelAudit.from_weights(
@@ -274,26 +205,83 @@ def audit_labels(
     )
 
 
-def _left_out(costs: SetCosts, rows: Any, own: NDArray[np.intp]) -> Floats:
+def shares_of(own: Index, K: int) -> Floats:
+    """How common each of K classes is, none of them never."""
+    return np.asarray((np.bincount(own, minlength=K) + 1) / (len(own) + K))
+
+
+def separates(weights: Floats, own: Index, i: int, j: int) -> bool:
+    """Do left-out rows of classes i and j lean to their own class more than by chance?
+
+    Judged by the AUC of the weights of the two against its standard error under chance. Classes of
+    two or three rows never pass; where one has no rows, nothing is known against them.
+    """
+
+    def lean(rows: Floats) -> Floats:
+        both = rows[:, i] + rows[:, j]
+        even = np.full(len(rows), 0.5)
+        return np.asarray(np.divide(rows[:, j], both, out=even, where=both > 0))
+
+    a, b = lean(weights[own == i]), lean(weights[own == j])
+    if not len(a) or not len(b):
+        return True
+    error = math.sqrt((len(a) + len(b) + 1) / (12 * len(a) * len(b)))
+    return rank_auc(a, b) > 0.5 + _ERRORS_ABOVE_CHANCE * error
+
+
+def _pairs(K: int) -> itertools.combinations[tuple[int, int]]:
+    return itertools.combinations(range(K), 2)
+
+
+def _groups(inseparable: list[tuple[int, int]], K: int) -> Index:
+    """(K,): the number of the group each class belongs to."""
+    first = list(range(K))
+    for i, j in inseparable:
+        low, high = sorted((first[i], first[j]))
+        first = [low if k == high else k for k in first]
+    return np.unique(first, return_inverse=True)[1]
+
+
+def _summed(weights: Floats, group: Index) -> Floats:
+    """(n, groups): the weights of the classes of each group, together."""
+    return np.stack([weights[:, group == k].sum(axis=1) for k in range(group.max() + 1)], axis=1)
+
+
+def _as_many_as(mislabelled: Floats, candidates: Bools, precision: float) -> Bools:
+    """The most candidates, the likeliest first, whose mean probability is at least this.
+
+    >>> _as_many_as(np.array([0.1, 0.9, 0.4, 0.8]), np.array([True, True, True, False]), 0.6)
+    array([False,  True,  True, False])
+    """
+    order = np.flatnonzero(candidates & (mislabelled > 0))
+    order = order[np.argsort(-mislabelled[order], kind="stable")]
+    enough = np.cumsum(mislabelled[order]) >= precision * np.arange(1, len(order) + 1)
+    found = np.zeros(len(mislabelled), dtype=bool)
+    found[order[: int(enough.sum())]] = True  # a falling mean: enough are the first ones
+    return found
+
+
+def _left_out(costs: SetCosts, rows: Array, own: Index) -> Floats:
     """(n, K): the probabilities of the classes, every row left out of its own."""
     squared = costs.left_out_costs(rows, own)
     return arrays.to_numpy(calibrated_weights(squared, costs.geometry.calibration))
 
 
-def _rows(X: Any) -> tuple[Any, tuple[str, ...] | None, list[Note]]:
-    """Rows of numbers, what they are called, and notes; of a table with text or gaps encoded."""
+def _rows(X: Any) -> tuple[Array, tuple[str, ...] | None]:
+    """Rows of numbers and what they are called; of a table with text or gaps encoded."""
     names = feature_names_of(X)
     try:
-        return as_rows(X, "X"), names, []
+        return as_rows(X, "X"), names
     except InputError:
         if names is None:
             raise
     source = encode([open_source(X, name="X")])[0]
     rows = source.read().rows
-    return rows, source.feature_names, notes_of([source])
+    warn(notes_of([source]))
+    return rows, source.feature_names
 
 
-def _labels(y: Any, n: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
+def _labels(y: Any, n: int) -> tuple[NDArray[Any], NDArray[Any], Index]:
     """Labels, their classes and each row's class number, or an error."""
     labels = np.asarray(arrays.to_numpy(y) if arrays.is_array(y) else y)
     if labels.shape != (n,):
@@ -316,17 +304,3 @@ def _labels(y: Any, n: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp
             "without itself; leave it out or merge it with another class."
         )
     return labels, classes, own
-
-
-def _summaries(
-    rows: Any,
-    own: NDArray[np.intp],
-    n_classes: int,
-    alpha: float | str,
-    names: tuple[str, ...] | None,
-) -> list[Summary]:
-    few = rows.shape[0] < rows.shape[1]  # then factors are smaller than matrices
-    exact = few or (alpha != "auto" and float(alpha) < FAST_SHRINKAGE)
-    members = (np.flatnonzero(own == k) for k in range(n_classes))
-    found = [Summary.of(arrays.pick(rows, index), exact=exact) for index in members]
-    return [replace(part, feature_names=names) for part in found]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import scipy.linalg
@@ -43,7 +43,7 @@ SWEEPS = 30
 
 def eigh(x: AnyArray) -> tuple[AnyArray, AnyArray]:
     """Eigenvalues, rising, and eigenvectors of a symmetric or Hermitian matrix."""
-    found: Any
+    found: Any = None
     if not is_numpy(x):
         found = namespace(x).linalg.eigh(x)
     elif x.shape[0] == 0:
@@ -73,24 +73,16 @@ def svd(x: Array) -> tuple[Array, Array, Array]:
 
 def cholesky(x: AnyArray) -> AnyArray:
     """Upper triangular R with RᵀR = x, for a symmetric positive definite x."""
-    found: Any
     if is_numpy(x):
-        found = scipy.linalg.cholesky(x, lower=False, check_finite=False)
-    else:
-        found = namespace(x).linalg.cholesky(x, upper=True)
-    factor: AnyArray = found
-    return factor
+        return cast("AnyArray", scipy.linalg.cholesky(x, lower=False, check_finite=False))
+    return cast("AnyArray", namespace(x).linalg.cholesky(x, upper=True))
 
 
 def solve_triangular_transposed(R: AnyArray, b: AnyArray) -> AnyArray:
     """x with Rᵀ x = b, for an upper triangular R."""
-    found: Any
     if is_numpy(R):
-        found = scipy.linalg.solve_triangular(R, b, trans=1, check_finite=False)
-    else:
-        found = over_triangle(b.T, R).T
-    solution: AnyArray = found
-    return solution
+        return cast("AnyArray", scipy.linalg.solve_triangular(R, b, trans=1, check_finite=False))
+    return cast("AnyArray", over_triangle(b.T, R).T)
 
 
 def over_triangle(X: Array, T: Array) -> Array:
@@ -101,9 +93,10 @@ def over_triangle(X: Array, T: Array) -> Array:
     xp = namespace(X)
     native = getattr(xp.linalg, "solve_triangular", None)
     if native is not None:
-        found: Array = native(T, X, upper=True, left=False)
-        return found
-    return xp.linalg.solve(T.T, X.T).T  # the plain transpose, for complex numbers too
+        return cast("Array", native(T, X, upper=True, left=False))
+    return cast(
+        "Array", xp.linalg.solve(T.T, X.T).T
+    )  # the plain transpose, for complex numbers too
 
 
 def times_triangle(X: Array, T: Array) -> Array:
@@ -117,9 +110,8 @@ def times_triangle(X: Array, T: Array) -> Array:
 def joint_rotation(matrices: Floats) -> Floats:
     """Orthogonal T (m, m), so that TᵀGT is nearly diagonal for each of the `matrices` (K, m, m).
 
-    For symmetric matrices that nearly commute, by Jacobi's method for several at once: each plane
-    (p, q) is turned by the angle that takes most off the entries (p, q) of all of them. A round
-    turns planes that do not touch each other together; the rounds of a sweep meet every pair once.
+    By Jacobi's method: each plane (p, q) is turned by the angle that takes most off the entries
+    (p, q) of all of them, planes that do not touch each other together.
     """
     G = matrices.copy()
     m = G.shape[1]
@@ -150,26 +142,19 @@ def joint_rotation(matrices: Floats) -> Floats:
 
 def triangular_factor(x: AnyArray, *, overwrite: bool = False) -> AnyArray:
     """R of a thin QR of x, (min(rows, columns), columns)."""
-    found: Any
-    if is_numpy(x):
-        found = _lapack_factor(x, overwrite)
-    else:
+    if not is_numpy(x):
         with full_precision(x):
-            tall: Any = _cholesky_factor(x) if _is_tall(x) else x
-            found = namespace(x).linalg.qr(tall, mode="reduced")[1]
-    R: AnyArray = found
-    return R
-
-
-def _lapack_factor(x: np.ndarray, overwrite: bool) -> np.ndarray:
+            tall: Array = _cholesky_factor(x) if _is_tall(x) else x
+            return cast("AnyArray", namespace(x).linalg.qr(tall, mode="reduced")[1])
     k = min(x.shape)
     if k == 0:
-        return np.zeros((0, x.shape[1]), dtype=x.dtype)
+        return cast("AnyArray", np.zeros((0, x.shape[1]), dtype=x.dtype))
+    rows = x
     if not x.flags.f_contiguous:
-        x, overwrite = in_order([x], x.dtype, columns_first=True), True
-    (geqrt,) = scipy.linalg.get_lapack_funcs(("geqrt",), (x,))
-    packed, _, _ = geqrt(min(R_BLOCK, k), x, overwrite_a=overwrite)
-    return np.asfortranarray(np.triu(packed[:k]))
+        rows, overwrite = in_order([x], x.dtype, columns_first=True), True
+    (geqrt,) = scipy.linalg.get_lapack_funcs(("geqrt",), (rows,))
+    packed, _, _ = geqrt(min(R_BLOCK, k), rows, overwrite_a=overwrite)
+    return cast("AnyArray", np.asfortranarray(np.triu(packed[:k])))
 
 
 def merged_triangles(a: Array, b: Any, row: Any) -> Array:
@@ -269,17 +254,16 @@ def _is_triangle(x: Array) -> bool:
 
 
 class _Reflections:
-    """Y -> Q Y for Q = (I - V T Vᴴ) [I; 0], with all reflections in one T.
+    """Y -> Q Y for Q = (I - V T Vᴴ) [I; 0], with all reflections in one T: half of gemqrt's work.
 
-    Vᴴ[Y; 0] needs the top of V only, so this is half the work of applying block after block
-    (LAPACK's ``gemqrt``), and all of it in large products. T is not formed: its inverse is the
-    upper triangle of VᴴV with the inverse scalars of the reflections as its diagonal; their real
-    part is half that of VᴴV. Nothing is prepared before the first call, so that R alone costs no
-    more than R.
+    T is not formed: its inverse is the upper triangle of VᴴV with the inverse scalars of the
+    reflections as its diagonal; their real part is half that of VᴴV. Nothing is prepared before
+    the first call, so that R alone costs no more than R.
     """
 
     def __init__(self, packed: np.ndarray, tau: np.ndarray) -> None:
         self._vectors, self._tau = packed, tau
+        self._adjoint = 2 if packed.dtype.kind == "c" else 1  # BLAS's "conjugated and transposed"
 
     @functools.cached_property
     def _inverse(self) -> np.ndarray:
@@ -303,11 +287,6 @@ class _Reflections:
             half = half.real + 1j * (1 / np.where(idle, 1, tau)).imag
         np.fill_diagonal(inverse, np.where(idle, 1, half))
         return inverse
-
-    @property
-    def _adjoint(self) -> int:
-        """BLAS's word for "transposed and conjugated"."""
-        return 2 if self._vectors.dtype.kind == "c" else 1
 
     def __call__(self, Y: np.ndarray) -> np.ndarray:
         inverse = self._inverse
@@ -354,11 +333,9 @@ class _TriangularReflections(_Reflections):
 
 # ---- QR by Cholesky factors, in terms of the array-API standard alone ----------------------------
 #
-# The Cholesky factor R of G = XᵀX gives Q = X R⁻¹, which is orthonormal only up to eps·κ(X)²; a
-# second pass over Q repairs that. Where κ(X) is too large for the first Cholesky factor to exist,
-# G gets a small multiple of the identity added and one more pass is made. Every step solves for Q
-# row by row, so Q R reproduces X to rounding whatever κ is; only the orthogonality has to be
-# earned, and it is checked at the end.
+# The Cholesky factor R of G = XᵀX gives Q = X R⁻¹, orthonormal up to eps·κ(X)²; a second pass over
+# Q repairs that. Where there is no such factor, G gets a small multiple of the identity added and
+# one more pass is made. Q R is X to rounding whatever κ is; orthogonality is checked at the end.
 
 
 def _is_tall(x: Array) -> bool:

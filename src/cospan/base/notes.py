@@ -42,7 +42,7 @@ class Note:
 def warn(notes: Iterable[Note]) -> None:
     """Warn of notes, each once, at the line that called this library."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals["__name__"].split(".")[0] == "cospan":
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("cospan."):
         frame, level = frame.f_back, level + 1
     for text in dict.fromkeys(map(str, notes)):
         warnings.warn(text, CospanWarning, stacklevel=level)

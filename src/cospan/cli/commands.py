@@ -1,8 +1,8 @@
-"""``cospan score``, ``audit`` and ``fidelity``."""
+"""``cospan score``, ``audit``, ``fidelity`` and ``profile``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from cospan.base.text import plural, printable
+from cospan.cli.comparing import name_of, one_or_all
 from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal
 from cospan.comparison.fitting import Model
@@ -20,11 +21,12 @@ from cospan.comparison.score_files import (
     table_file,
     with_text_ids,
 )
-from cospan.comparison.scorer import Scorer
+from cospan.comparison.scoring import Scorer
 from cospan.data import EncodingPlan, Source, Table, encode, encode_by, notes_of, open_source
 from cospan.errors import InputError, ModelFileError
 from cospan.model import JointFrame, SetCosts
 from cospan.model_file import load
+from cospan.monitoring import Profile
 
 
 def score(
@@ -102,7 +104,7 @@ def audit(
 ) -> None:
     """Check the labels of a table against the geometry of its classes."""
     from cospan.audit import audit_labels
-    from cospan.comparison.auditing import looking_elsewhere
+    from cospan.comparison.rows import looking_elsewhere
 
     if output is not None:
         check_places([check_table_path(output)], [data, *files_among(label)])
@@ -128,7 +130,9 @@ def audit(
         counts = {"rows": len(table.ids), "flagged": len(conflicts)}
         terminal.json({**counts, "worst": worst, "inseparable": found.inseparable})
     else:
-        elsewhere = int(np.sum(looking_elsewhere(found).flagged))
+        elsewhere = int(
+            looking_elsewhere(found.weights, np.searchsorted(found.classes, found.labels)).sum()
+        )
         terminal.lines(_audit_lines(columns, len(table.ids), len(conflicts), listed, elsewhere))
     named = [" and ".join(printable(one, 28) for one in pair) for pair in found.inseparable]
     if named:
@@ -191,3 +195,14 @@ def synthetic_rows(
         terminal.text(repr(found))
     if output is not None:
         terminal.note(f"wrote {output}")
+
+
+def profile(terminal: Terminal, data: Sequence[str], output: Path, options: dict[str, Any]) -> None:
+    """Keep what a reference looks like."""
+    check_places([output], data)
+    terminal.progress(f"reading {data[0]}", 0, None)
+    made = Profile.of(one_or_all(data), name=name_of(data), **options)
+    made.save(output)
+    terminal.stop_progress()
+    terminal.text(repr(made)[1:-1])
+    terminal.note(f"wrote {output} ({max(1, round(output.stat().st_size / 1e3)):,} kB)")

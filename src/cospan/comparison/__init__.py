@@ -1,10 +1,9 @@
 """Sets in, everything about them out: one pipeline and one result, whatever the number of sets.
 
 :func:`compare` (`api`) opens what it is given as sources with the same features (`opening`), reads
-each once (`reading`), fits a model (`fitting`), scores every row, a set's own rows as if they had
-not been part of it (`scorer`, `scoring`), compares every pair, and of two sets tests whether they
-differ and lists what changed (`pairs`), and looks for rows that belong elsewhere (`auditing`,
-`rows`); `pipeline` has these stages in order, and says what a reader should know.
+each once (`reading`), fits a model of all rows and one for each fold (`fitting`), scores every row,
+a set's own out of fold (`scoring`), says how far apart each pair is and what changed (`pairs`), and
+looks for rows that belong elsewhere (`rows`); `pipeline` has these stages in order.
 
 What is found is a :class:`Comparison` (`result`): plain frozen data, which tables of scores
 (`score_files`), the report and the pictures read.

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 
-from cospan.comparison.opening import Classes, classes_of, open_many, open_pair
+from cospan.comparison.opening import Asked, open_sets
 from cospan.comparison.pipeline import compare_sets
-from cospan.comparison.reading import Progress
 from cospan.comparison.result import Comparison
 from cospan.comparison.score_files import score_columns, table_file, with_text_ids
-from cospan.comparison.scorer import Scored
-from cospan.comparison.settings import Options, Settings, split_options
+from cospan.comparison.scoring import Scored
+from cospan.comparison.settings import Options, Progress, split_options
 from cospan.errors import InputError
 
 
 def compare(
-    A: Any,
-    B: Any = None,
-    Z: Any = None,
+    A: object,
+    B: object = None,
+    Z: object = None,
     *,
-    labels: Any = None,
-    label: Any = None,
-    a: Any = None,
-    b: Any = None,
+    labels: object = None,
+    label: object = None,
+    a: object = None,
+    b: object = None,
     name_a: str | None = None,
     name_b: str | None = None,
     name_z: str | None = None,
@@ -106,39 +106,26 @@ def compare(
     """
     if isinstance(A, Mapping) and B is not None and any(np.ndim(one) > 1 for one in A.values()):
         raise InputError("A is a mapping of sets, and there is B, too; rows to score are Z=.")
-    if isinstance(A, Mapping) and B is None and label is None:
-        _refuse("A is a mapping of sets", a=a, b=b, name_a=name_a, name_b=name_b)
-        if len(A) == 2:
-            (name_a, A), (name_b, B) = ((str(name), one) for name, one in A.items())
     if progress is not None and not callable(progress):
         raise InputError(f"progress is {progress!r}; give a function, or leave it out.")
-    chosen, reading = split_options(options)
-    settings = Settings.of(**chosen if scores is None else {**chosen, "score_all": True})
-    names = [None if name is None else str(name) for name in (name_a, name_b, name_z)]
-    classes = Classes(label, a, b, labels)
-    many = isinstance(A, Mapping) and B is None and label is None
-    if B is None and label is not None and a is None and b is None:
-        found = classes_of(A, label, reading)
-        many = len(found) > 2
-        classes = classes._replace(a=found[0], b=found[1]) if len(found) == 2 else classes
-    if many:
-        _refuse("there are more", labels=labels, name_a=name_a, name_b=name_b)
-        opened = open_many(A, Z, label, names[2], reading)
-    else:
-        opened = open_pair(A, B, Z, classes, names, reading)
-    asked: Any = {"image_shape": image_shape, "options": reading, "progress": progress}
+    if scores is not None:
+        options["score_all"] = True
+    settings, reading = split_options(options)
+    name_a, name_b, name_z = (x if x is None else str(x) for x in (name_a, name_b, name_z))
+    asked = Asked(A, B, Z, label, a, b, labels, (name_a, name_b, name_z))
+    run = partial(
+        compare_sets,
+        settings,
+        open_sets(asked, reading),
+        image_shape=image_shape,
+        options=reading,
+        progress=progress,
+    )
     if scores is None:
-        return compare_sets(settings, opened, **asked)
+        return run()
     with table_file(scores) as write:
 
         def passed_on(names: Sequence[str], name: str, scored: Scored) -> None:
             write(with_text_ids(score_columns(names, name, scored)))
 
-        return compare_sets(settings, opened, **asked, sink=passed_on)
-
-
-def _refuse(why: str, **given: Any) -> None:
-    """Mappings and classes name the sets themselves; labels of Z are checked against two only."""
-    for name, value in given.items():
-        if value is not None:
-            raise InputError(f"{name}= is for two sets, A and B, and {why}; leave {name}= out.")
+        return run(sink=passed_on)

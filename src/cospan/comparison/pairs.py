@@ -1,31 +1,24 @@
-"""Every pair of sets: how far apart their rows are on its angle, and which sets join first.
-
-And what only two sets have: a test of "no difference", and which columns and relations changed.
-"""
+"""Every pair of sets: how far apart their rows are, what changed, and all of them on a map."""
 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from cospan.base.keys import text_keys
-from cospan.base.notes import Note
 from cospan.base.types import Floats
-from cospan.comparison.fitting import Fitted
+from cospan.comparison.fitting import Model
 from cospan.comparison.opening import Opened
-from cospan.comparison.reading import Progress, ReadSet, Sets, sample_size
-from cospan.comparison.scorer import Scored, pair_angle
-from cospan.comparison.scoring import Group
-from cospan.comparison.settings import Settings
-from cospan.data import SchemaChange, SetProfile
+from cospan.comparison.reading import ReadSet, joined_keys, sample_size
+from cospan.comparison.scoring import Group, Scored, pair_angle
+from cospan.data import Chunk, EncodingPlan, SchemaChange, SetProfile
 from cospan.evidence import (
-    FEWEST_ROWS,
     Changes,
     Finding,
     Fold,
@@ -40,17 +33,16 @@ from cospan.evidence import (
 from cospan.model import JointFrame, angles_of, fit_calibration, log_odds_of
 
 RAW_BINS = 30  # of histograms of angles that are no probabilities
-APART = 3.0  # standard deviations between the means of a date, from which it separates the sets
 
 
 class Pairs(NamedTuple):
-    """The separation of each pair of K sets, once for (i, j) or (j, i)."""
+    """The separation of each pair (i, j) of K sets, i < j."""
 
     n_sets: int
     found: dict[tuple[int, int], Separation]
 
     def between(self, i: int, j: int) -> Separation:
-        return self.found[(i, j) if (i, j) in self.found else (j, i)]
+        return self.found[min(i, j), max(i, j)]
 
     def matrix(self, measure: str = "fisher_rao") -> Floats:
         """(K, K): a measure of every pair.
@@ -63,21 +55,20 @@ class Pairs(NamedTuple):
         return matrix
 
 
-def separate_pairs(groups: Sequence[Group], fitted: Fitted, copies: bool) -> Pairs:
+def separate_pairs(groups: Sequence[Group], model: Model, copies: bool) -> Pairs:
     """How far apart each pair's own rows are; without `copies` each row counts once."""
-    calibrated = bool(fitted.model.geometry.calibration.offsets)
-    n_fitted = sample_size(fitted.model.n_features)
+    calibrated, n_features = bool(model.geometry.calibration.offsets), model.n_features
     found = {}
-    for i, j in itertools.combinations(fitted.order, 2):
-        one, other = groups[i].kept, groups[j].kept
-        if calibrated and max(len(one.ids), len(other.ids)) > n_fitted:
-            theta = _pair_angles(one.weights[:, [i, j]], other.weights[:, [i, j]])
-        elif one.alignment is not None and other.alignment is not None:
-            theta = [one.theta, other.theta]
+    for i, j in itertools.combinations(range(len(groups)), 2):
+        both = [groups[k].kept for k in (i, j)]
+        if calibrated and max(len(kept.ids) for kept in both) > sample_size(n_features):
+            theta = _pair_angles(*(kept.weights[:, [i, j]] for kept in both))
+        elif len(groups) == 2:
+            theta = [kept.theta for kept in both]
         else:
-            theta = [pair_angle(kept.weights, i, j) for kept in (one, other)]
+            theta = [pair_angle(kept.weights, i, j) for kept in both]
         apart = separation(*theta, bins=None if calibrated else RAW_BINS)
-        found[i, j] = replace(apart, auc=size_between(one, other, i, j, copies=copies))
+        found[i, j] = replace(apart, auc=size_between(both[0], both[1], i, j, copies=copies))
     return Pairs(len(groups), found)
 
 
@@ -96,134 +87,116 @@ def _pair_angles(one: Floats, other: Floats) -> list[Floats]:
 
 def size_between(one: Scored, other: Scored, i: int, j: int, *, copies: bool = True) -> Size:
     """The size of the difference between sets i and j, from scored rows of both."""
+    a, b = (_out_of_fold(kept, i, j, copies) for kept in (one, other))
+    n_folds = 1 + int(max(a.dealt.max(), b.dealt.max()))
     folds = []
-    n_folds = 1 + max(int(kept.dealt.max()) for kept in (one, other) if kept.dealt is not None)
-    parts = [_scores(kept, i, j, copies) for kept in (one, other)]
     for fold in range(n_folds):
-        (a, groups_a), (b, groups_b) = (
-            (score[dealt == fold], None if groups is None else groups[dealt == fold])
-            for score, dealt, groups in parts
-        )
-        folds.append(Fold(a, b, groups_a, groups_b))
+        x, y = (side.taken(side.dealt == fold) for side in (a, b))
+        folds.append(Fold(x.score, y.score, x.groups, y.groups))
     return size_of(folds)
 
 
-def _scores(
-    kept: Scored, i: int, j: int, copies: bool
-) -> tuple[Floats, NDArray[np.intp], NDArray[Any] | None]:
-    """What rows say of set j against set i, their folds, and their groups."""
-    assert kept.squared is not None
+class _Side(NamedTuple):
+    """What rows of one set say of set j against set i, their folds, and their groups."""
+
+    score: Floats
+    dealt: NDArray[np.intp]
+    groups: NDArray[Any] | None
+
+    def taken(self, rows: NDArray[np.bool_]) -> _Side:
+        groups = None if self.groups is None else self.groups[rows]
+        return _Side(self.score[rows], self.dealt[rows], groups)
+
+
+def _out_of_fold(kept: Scored, i: int, j: int, copies: bool) -> _Side:
+    assert kept.squared is not None  # a set's own rows have all three
     assert kept.dealt is not None
     assert kept.keys is not None
     rows = np.arange(len(kept.dealt)) if copies else np.unique(kept.keys, return_index=True)[1]
     log_odds = log_odds_of(kept.squared[rows][:, [i, j]])
     groups = None if kept.groups is None else text_keys(kept.groups[rows])
-    return log_odds[:, 1] - log_odds[:, 0], kept.dealt[rows], groups
+    return _Side(log_odds[:, 1] - log_odds[:, 0], kept.dealt[rows], groups)
 
 
-class Linkage(NamedTuple):
-    """Which sets join first, as SciPy writes it, and the sets with close ones side by side."""
+def place_sets(sizes: Floats) -> tuple[Floats, list[tuple[int, int]]]:
+    """(K, 2) places of K sets, the first one left of the last, and the pairs that join them all.
 
-    joined: Floats
-    leaves: NDArray[np.intp]
+    Two normal sets of one spread that are d deviations apart have an AUC of Φ(d/√2): distances
+    are those d, so that sets which differ in one thing lie on a line (classical scaling).
+    """
+    from scipy.sparse.csgraph import minimum_spanning_tree
 
-
-def join_sets(distance: Floats, order: Sequence[int]) -> Linkage:
-    """Average linkage of K sets."""
-    from scipy.cluster.hierarchy import leaves_list, linkage
-    from scipy.spatial.distance import squareform
-
-    # Ties are broken by place, so the places are those that the sets' content gives.
-    places = np.asarray(order, dtype=np.intp)
-    arranged = distance[np.ix_(places, places)]
-    joined = linkage(squareform(arranged, checks=False), "average", optimal_ordering=True)
-    nodes = joined[:, :2].astype(np.intp)
-    single = nodes < len(order)
-    nodes[single] = places[nodes[single]]
-    return Linkage(np.column_stack([nodes, joined[:, 2:]]), places[leaves_list(joined)])
+    K = len(sizes)
+    distance = np.sqrt(2) * ndtri(np.clip(sizes, 0.5 + 1e-3, 1 - 1e-4))
+    np.fill_diagonal(distance, 0.0)
+    centre = np.eye(K) - 1 / K
+    values, vectors = np.linalg.eigh(-0.5 * centre @ distance**2 @ centre)
+    places = vectors[:, :-3:-1] * np.sqrt(np.maximum(values[:-3:-1], 0))
+    if places[0, 0] > places[-1, 0]:
+        places[:, 0] *= -1
+    tree = minimum_spanning_tree(np.maximum(distance, 1e-9)).tocoo()
+    return places, list(zip(tree.row.tolist(), tree.col.tolist(), strict=True))
 
 
-# ---- two sets ----------------------------------------------------------------------------------
+# ---- what changed --------------------------------------------------------------------------------
 
 
-class PairFindings(NamedTuple):
-    """What two sets have besides what K sets have."""
+class Whole(NamedTuple):
+    """What is known of all rows of two sets, where `chunks` are samples of them."""
 
-    changes: Changes
-    effect_a: Floats  # mean attribution of each feature, over rows of A
-    effect_b: Floats
+    profiles: tuple[SetProfile, SetProfile] | None = None
+    totals: tuple[Totals, Totals] | None = None
+    pulls: Floats | None = None
 
-
-class ScoredSets(NamedTuple):
-    """The sets after they were read, fitted and scored."""
-
-    settings: Settings
-    opened: Opened
-    shape: tuple[int, ...] | None
-    read: list[ReadSet]
-    fitted: Fitted
-    groups: list[Group]
-    further: Group | None
-
-    @property
-    def every_group(self) -> list[Group]:
-        return self.groups if self.further is None else [*self.groups, self.further]
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        sets = self.opened.sets
-        first = self.fitted.model if sets.first is None else sets.first
-        return first.feature_names or _made_names(sets.n_features, self.shape)
+    @classmethod
+    def of(cls, opened: Opened, read: Sequence[ReadSet], groups: Sequence[Group]) -> Whole:
+        effects = [np.mean(np.asarray(one.attribution), axis=0) for one in groups]
+        return cls(_profiles(opened), _totals(read), effects[1] - effects[0])
 
 
 def study_pair(
-    done: ScoredSets,
     frame: JointFrame,
-    apart: Separation,
+    chunks: tuple[Chunk, Chunk],
+    *,
+    names: tuple[str, str],
+    features: Sequence[str],
+    plan: EncodingPlan | None,
+    size: Size,
     to_check: RowsToCheck,
-    progress: Progress,
-) -> tuple[PairFindings, tuple[Note, ...]]:
-    """Test two sets and find which columns and relations changed; what to know about it."""
-    read, sets = done.read, done.opened.sets
-    angles = [group.angles for group in done.groups if group.angles is not None]
-    effect_a, effect_b = (np.mean(np.asarray(one.attribution), axis=0) for one in angles)
-    progress("testing for a difference", 0, 1)
-    changes = find_changes(
+    schema: Sequence[SchemaChange],
+    permutations: int,
+    seed: int = 0,
+    whole: Whole = Whole(),  # noqa: B008
+) -> Changes:
+    """Test two sets and find which columns and relations changed."""
+    a, b = chunks
+    groups = [None if one.groups is None else text_keys(one.groups) for one in chunks]
+    found = find_changes(
         frame,
-        *(one.sample.rows for one in read),
-        names=done.feature_names,
-        plan=None if sets.first is None else sets.first.plan,
-        profiles=_profiles(sets),
-        auc=apart.auc,
-        pulls=effect_b - effect_a,
-        set_names=(sets.names[0], sets.names[1]),
+        a.rows,
+        b.rows,
+        names=features,
+        plan=plan,
+        profiles=whole.profiles,
+        auc=size,
+        pulls=whole.pulls,
+        set_names=names,
         to_check=to_check,
-        keys=both_keys(*(one.sample.merged for one in read)),
-        groups=_groups(read),
-        totals=_totals(read),
-        watched=(read[0].sample.watched, read[1].sample.watched),
-        permutations=done.settings.n_permutations,
-        seed=done.settings.seed,
+        keys=joined_keys([a.merged, b.merged]),
+        groups=joined_keys(groups),
+        totals=whole.totals,
+        watched=(a.watched, b.watched),
+        permutations=permutations,
+        seed=seed,
     )
-    progress("testing for a difference", 1, 1)
-    changes = with_schema(changes, sets.schema_changes)
-    remarks = _times_apart(changes)
-    if math.isnan(changes.p):
-        text = f"There is no p-value: a test needs at least {FEWEST_ROWS} rows in each set."
-        remarks = (Note("no p-value", text), *remarks)
-    return PairFindings(changes, effect_a, effect_b), remarks
-
-
-def with_schema(changes: Changes, schema: Sequence[SchemaChange]) -> Changes:
-    """The same with columns that are not the same in both sets as the first findings."""
-    first = tuple(Finding(one.kind, one.column, one.second, str(one).rstrip(".")) for one in schema)
-    found = (*first, *changes.findings)
-    return replace(changes, findings=found, verdict=replace(changes.verdict, findings=found))
+    first = (Finding(one.kind, one.column, one.second, str(one).rstrip(".")) for one in schema)
+    findings = (*first, *found.findings)  # columns that only one set has come first
+    return replace(found, findings=findings, verdict=replace(found.verdict, findings=findings))
 
 
 def _totals(read: Sequence[ReadSet]) -> tuple[Totals, Totals] | None:
     """Means and variances of all rows, where only a sample of them is at hand."""
-    if all(one.complete for one in read) or any(one.weights is not None for one in read):
+    if all(one.complete for one in read):
         return None
     a, b = (
         Totals(
@@ -236,48 +209,12 @@ def _totals(read: Sequence[ReadSet]) -> tuple[Totals, Totals] | None:
     return a, b
 
 
-def _groups(read: Sequence[ReadSet]) -> NDArray[np.uint64] | None:
-    """What rows of both sets share that belong together."""
-    known = [text_keys(one.sample.groups) for one in read if one.sample.groups is not None]
-    return np.concatenate(known) if len(known) == len(read) else None
-
-
-def both_keys(
-    a: NDArray[np.uint64] | None, b: NDArray[np.uint64] | None
-) -> NDArray[np.uint64] | None:
-    """What tells rows of two sets apart besides their features; None where that is unknown."""
-    return None if a is None or b is None else np.concatenate([a, b])
-
-
-def _made_names(n: int, shape: tuple[int, ...] | None) -> tuple[str, ...]:
-    """Names for features that have none: x0, x1, …, or a pixel's row, column and channel."""
-    if shape is None:
-        return tuple(f"x{j}" for j in range(n))
-    return tuple(f"pixel {','.join(map(str, place))}" for place in np.ndindex(shape))
-
-
-def _times_apart(changes: Changes) -> tuple[Note, ...]:
-    """Dates that separate the sets by themselves, as those of training and production do."""
-    found = [
-        one.name for one in changes.features if one.kind == "date" and abs(one.difference) >= APART
-    ]
-    return tuple(
-        Note(
-            "times apart",
-            f"The sets are of different times: {name} alone separates them, whatever else changed.",
-            f'drop="{name}" compares the rest.',
-        )
-        for name in found
-    )
-
-
-def _profiles(sets: Sets) -> tuple[SetProfile, SetProfile] | None:
+def _profiles(opened: Opened) -> tuple[SetProfile, SetProfile] | None:
     """What the columns hold over all rows; None where these are not the rows compared."""
-    found = [source.profiles for source in sets.sources]
+    found = [source.profiles for source in opened.sources]
     if len(found) != 2 or any(len(one) != 1 for one in found):
         return None
     a, b = found[0][0], found[1][0]
-    plan = None if sets.first is None else sets.first.plan
-    dropping = plan is not None and plan.missing == "drop"
+    dropping = opened.first.plan is not None and opened.first.plan.missing == "drop"
     gaps = any(column.missing for one in (a, b) for column in one.columns)
     return None if dropping and gaps else (a, b)

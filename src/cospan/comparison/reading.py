@@ -1,22 +1,24 @@
-"""One pass over a set: a summary of each fold, and a uniform sample of its rows with their names.
+"""One pass over the sets: a summary of each fold, and a uniform sample of rows with their names.
 
-A set comes as a source of its own, or as a summary that was made before; all classes of one source
-are read at once. Either way the rows can be gone through again. Rows are dealt to folds by their
-running number. Those of one group stay together, and so do equal rows where rows are repeated
-beyond chance: what was dealt is then dealt again, by keys.
+Rows are dealt to folds by their running number. Those of one group stay together, and so do equal
+rows where rows are repeated beyond chance: what was dealt is then dealt again, by keys. The rows
+can be gone through once more, as they are or through a map.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan.base import arrays
 from cospan.base.keys import Keys, mixed, row_keys, text_keys
-from cospan.data import Chunk, SchemaChange, Source, listing, read_ahead
+from cospan.comparison.opening import Opened
+from cospan.comparison.settings import Progress
+from cospan.data import Chunk, Source, read_ahead
 from cospan.distributed import folded_summary_of
 from cospan.errors import InputError
 from cospan.evidence import columns_of, read_columns, repeated_rows
@@ -36,48 +38,42 @@ from cospan.summary import (
     rows_within,
 )
 
-if TYPE_CHECKING:
-    from cospan.data import EncodingPlan
-
 #: Of every sample of rows that a comparison takes. The seed that a user gives is for what chance
-#: must decide, relabellings and replicates; which rows stand for a large set it need not decide,
-#: and another seed would give other distances for the same files, and flip a gate.
+#: must decide, relabellings; which rows stand for a large set it need not decide, and another seed
+#: would give other distances for the same files, and flip a gate.
 SAMPLE_SEED = 0
 SAMPLE_ROWS = 20_000
 SAMPLE_BYTES = 3 * 2**24  # 48 MB a set
 #: Whether rows are repeated at all is looked up in so many columns first, then against so many
 #: relabellings.
 QUICK_COLUMNS, FEWEST_REPEATED, REPEAT_LABELLINGS = 16, 3, 99
-MOST_SETS = 100  # more are nearly always a column of numbers taken for labels
 
-Progress = Callable[[str, int, int | None], None]  # what is being done, rows done, rows in all
+Folds = NDArray[np.intp]
 
 
 class ReadSet(NamedTuple):
-    """A set after one pass: `sample` holds all its rows where `complete`."""
+    """A set after one pass: `sample` holds some of its rows, or all."""
 
     name: str
     folds: FoldedSummary
     sample: Chunk
-    complete: bool
     rows: int
-    weights: NDArray[np.float64] | None = None  # of the sample, where rows do not count 1 each
+
+    @property
+    def complete(self) -> bool:
+        return len(self.sample.rows) == self.rows
 
     @property
     def summary(self) -> Summary:
         return self.folds.whole
 
-    @property
-    def dealt(self) -> NDArray[np.intp]:
-        """The fold of each row of the sample."""
-        return self.folds.dealt[np.argsort(self.folds.sample.index)]
 
-    def dealt_again(self, dealing: Dealing) -> ReadSet:
-        """The same with its rows, all of which are at hand, in other folds."""
-        dealt = dealing.folds_of(self.sample, 0)
-        rows, whole = self.sample.rows, self.summary
-        found = FoldedSummary.of_rows(rows, dealt, whole, dealing.n_folds, self.weights)
-        return self._replace(folds=found)
+class OwnRows(NamedTuple):
+    """Rows of one set, the set's number, and the fold of each row."""
+
+    number: int
+    chunk: Chunk
+    dealt: Folds
 
 
 class Dealing(NamedTuple):
@@ -94,10 +90,10 @@ class Dealing(NamedTuple):
             return text_keys(chunk.groups)
         return value_keys(chunk)
 
-    def folds_of(self, chunk: Chunk, first: int) -> NDArray[np.intp]:
-        """The fold of each row; `first` is the running number of the first."""
+    def folds_of(self, chunk: Chunk, numbers: NDArray[np.intp]) -> Folds:
+        """The fold of each row, given their running numbers."""
         if self.by == "number":
-            return dealt_by_number(first + np.arange(len(chunk.rows)), self.n_folds)
+            return dealt_by_number(numbers, self.n_folds)
         return dealt_by_key(self.keys_of(chunk), self.n_folds, self.salt)
 
 
@@ -107,65 +103,74 @@ def value_keys(chunk: Chunk) -> Keys:
     return keys if chunk.merged is None else mixed(keys, chunk.merged)
 
 
-class OwnRows(NamedTuple):
-    """Rows of one set, the set's number, and the fold of each row."""
+@dataclass
+class ReadSets:
+    """The sets of a comparison after one pass; their rows can be gone through again."""
 
-    number: int
-    chunk: Chunk
-    dealt: NDArray[np.intp]
-    weights: NDArray[np.float64] | None = None
-
-
-class Sets:
-    """K sets to compare, each opened as a source of its own, or summarised already."""
-
-    def __init__(self, names: Sequence[str], parts: Sequence[Source | Summary]) -> None:
-        self.names = tuple(names)
-        self.parts = tuple(parts)
-        self.dealing = Dealing(min(fold_count(p.n_features, _rows_of(p)) for p in parts))
+    opened: Opened
+    sets: list[ReadSet]
+    dealing: Dealing
+    progress: Progress | None
+    _mapped: tuple[RowMap, list[FoldedSummary]] | None = None
 
     @property
-    def sources(self) -> list[Source]:
-        return [part for part in self.parts if isinstance(part, Source)]
+    def complete(self) -> bool:
+        return all(one.complete for one in self.sets)
 
     @property
-    def first(self) -> Source | None:
-        """The source whose features the others have, too."""
-        return next(iter(self.sources), None)
+    def order(self) -> list[int]:
+        """Numbers of more than two sets in an order that depends on their rows alone."""
+        both = [one.summary for one in self.sets]
+        if len(both) == 2:
+            return [0, 1]
+        keys = [(one.n, one.trace, *arrays.to_numpy(one.mean)) for one in both]
+        return sorted(range(len(both)), key=keys.__getitem__)
 
-    @property
-    def schema_changes(self) -> tuple[SchemaChange, ...]:
-        """Columns that are not the same in all sets."""
-        return tuple(dict.fromkeys(one for source in self.sources for one in source.changes))
+    def rows(self, every: bool) -> Iterator[OwnRows]:
+        """The rows once more: `every` one, by a second pass where only a sample was kept."""
+        alone = len(self.opened.sources) == len(self.sets)
+        for number, source in enumerate(self.opened.sources):
+            mine = [number] if alone else range(len(self.sets))
+            if not every or all(self.sets[k].complete for k in mine):
+                for k in mine:
+                    yield OwnRows(k, self.sets[k].sample, self.of_sample(self.sets[k]))
+                continue
+            done = [0] * len(self.sets)
+            for chunk in watched(source, f"scoring {source.name}", self.progress):
+                for k, part in parts_of(self.opened, number, chunk):
+                    numbers = done[k] + np.arange(len(part.rows))
+                    yield OwnRows(k, part, self.dealing.folds_of(part, numbers))
+                    done[k] += len(part.rows)
 
-    @property
-    def n_features(self) -> int:
-        return self.parts[0].n_features
+    def of_sample(self, one: ReadSet) -> Folds:
+        """The folds of a set's sample."""
+        return self.dealing.folds_of(one.sample, np.sort(one.folds.sample.index))
 
-    @property
-    def n_rows(self) -> int | None:
-        """Rows in all, where that is known before reading."""
-        known = [_rows_of(part) for part in self.parts]
-        return None if None in known else sum(n or 0 for n in known)
+    def by_fold(self, summarise: Callable[[NDArray[np.floating]], Summary]) -> list[Parts]:
+        """Summaries of each set's folds, made of all rows."""
+        found: list[Parts] = [[None] * self.dealing.n_folds for _ in self.sets]
+        for part in self.rows(True):
+            for fold in np.unique(part.dealt).tolist():
+                one = summarise(part.chunk.rows[part.dealt == fold])
+                known = found[part.number][fold]
+                found[part.number][fold] = one if known is None else known + one
+        return found
 
-    def read(self, *, exact: bool, seed: int, progress: Progress | None) -> list[ReadSet]:
-        """One pass over each set. The seed is the same for all: their order does not matter."""
-        n_folds = self.dealing.n_folds
-        read = [
-            _kept(name, part, n_folds)
-            if isinstance(part, Summary)
-            else _read_source(name, part, n_folds, exact=exact, seed=seed, progress=progress)
-            for name, part in zip(self.names, self.parts, strict=True)
-        ]
-        return self._dealt(read, exact, progress)
+    def mapped(self, mapping: RowMap) -> list[FoldedSummary]:
+        """Summaries of rows read through a map; kept for who asks for the same one."""
+        if self._mapped is None or self._mapped[0] is not mapping:
+            none, nowhere = RowSample.empty(mapping.n_features), np.zeros(0, dtype=np.intp)
+            found = self.by_fold(lambda rows: mapped_summary(rows, None, mapping))
+            folds = [FoldedSummary(tuple(parts), none, nowhere) for parts in found]
+            self._mapped = (mapping, folds)
+        return self._mapped[1]
 
-    def _dealt(self, read: list[ReadSet], exact: bool, progress: Progress | None) -> list[ReadSet]:
-        """The sets with rows that belong together in one fold, by another pass if need be."""
-        samples = [one.sample for one in read]
+    def dealt_together(self, exact: bool) -> ReadSets:
+        """The same with rows that belong together in one fold, by another pass if need be."""
+        samples = [one.sample for one in self.sets]
         grouped = any(chunk.groups is not None for chunk in samples)
-        plan = None if self.first is None else self.first.plan
-        if not grouped and not (self.has_rows(read) and _rows_repeat(samples, plan)):
-            return read
+        if not grouped and not self._repeat(samples):
+            return self
         dealing = self.dealing._replace(by="group" if grouped else "values")
         salt = best_salt([dealing.keys_of(chunk) for chunk in samples], dealing.n_folds)
         if salt is None and grouped:
@@ -174,124 +179,96 @@ class Sets:
                 "give groups of which every set has several."
             )
         if salt is None:
-            return read
-        self.dealing = dealing._replace(salt=salt)
-        found = [one.dealt_again(self.dealing) if one.complete else one for one in read]
-        if all(one.complete for one in read):
-            return found
-        parts: dict[int, list[Summary | None]] = {}
-        for own in self.rows(read, True, progress):
-            one = read[own.number]
-            if one.complete:
-                continue
-            options = SummaryOptions(exact, sample_size=0, name=one.name)
-            mine = parts.setdefault(own.number, [None] * dealing.n_folds)
-            for fold in np.unique(own.dealt).tolist():
-                rows = own.chunk.rows[own.dealt == fold]
-                made, kept = of_rows(rows, None, options), mine[fold]
-                made = replace(made, feature_names=one.summary.feature_names)
-                mine[fold] = made if kept is None else kept + made
-        for k, mine in parts.items():
-            sample = read[k].folds.sample
-            dealt = self.dealing.folds_of(samples[k], 0)[np.argsort(np.argsort(sample.index))]
-            found[k] = read[k]._replace(folds=FoldedSummary(tuple(mine), sample, dealt))
-        return found
+            return self
+        again = replace(self, dealing=dealing._replace(salt=salt))
+        options = SummaryOptions(exact, sample_size=0)
+        names, found = self.opened.first.feature_names, []
+        made = again.by_fold(
+            lambda rows: replace(of_rows(rows, None, options), feature_names=names)
+        )
+        for one, parts in zip(self.sets, made, strict=True):
+            sample = one.folds.sample
+            dealt = again.of_sample(one)[np.argsort(np.argsort(sample.index))]
+            found.append(one._replace(folds=FoldedSummary(tuple(parts), sample, dealt)))
+        return replace(again, sets=found)
 
-    def rows(
-        self, read: Sequence[ReadSet], every: bool, progress: Progress | None
-    ) -> Iterator[OwnRows]:
-        """The rows once more: `every` one, by a second pass where only a sample was kept."""
-        for number, (part, one) in enumerate(zip(self.parts, read, strict=True)):
-            if isinstance(part, Source) and every and not one.complete:
-                done = 0
-                for chunk in watched(part, f"scoring {one.name}", progress):
-                    yield OwnRows(number, chunk, self.dealing.folds_of(chunk, done))
-                    done += len(chunk.rows)
-            else:
-                yield OwnRows(number, one.sample, one.dealt, one.weights)
-
-    def has_rows(self, read: Sequence[ReadSet]) -> bool:
-        """Can every row be had again? Not those of a summary that keeps some of them."""
-        both = zip(self.parts, read, strict=False)  # classes come from one source
-        return all(isinstance(part, Source) or one.complete for part, one in both)
-
-
-def _rows_repeat(samples: Sequence[Chunk], plan: EncodingPlan | None) -> bool:
-    """Are rows of any set repeated beyond chance, within it or in the others?"""
-    rows = [np.asarray(chunk.rows, dtype=np.float64) for chunk in samples]
-    some = np.concatenate([one[:, :QUICK_COLUMNS] for one in rows])
-    if len(some) - len(np.unique(row_keys(list(some.T)))) < FEWEST_REPEATED:
+    def _repeat(self, samples: Sequence[Chunk]) -> bool:
+        """Are rows of any set repeated beyond chance, within it or in the others?"""
+        rows = [np.asarray(chunk.rows, dtype=np.float64) for chunk in samples]
+        some = np.concatenate([one[:, :QUICK_COLUMNS] for one in rows])
+        if len(some) - len(np.unique(row_keys(list(some.T)))) < FEWEST_REPEATED:
+            return False
+        columns = columns_of(self.opened.first.plan, [str(j) for j in range(rows[0].shape[1])])
+        read = [read_columns(columns, one) for one in rows]
+        for k in range(len(rows) if len(rows) > 2 else 1):
+            others = [j for j in range(len(rows)) if j != k]
+            rest = [
+                first._replace(values=np.concatenate([read[j][i].values for j in others]))
+                for i, first in enumerate(read[k])
+            ]
+            apart = joined_keys([samples[j].merged for j in (k, *others)])
+            if repeated_rows(read[k], rest, apart, REPEAT_LABELLINGS, SAMPLE_SEED).findings:
+                return True
         return False
-    columns = columns_of(plan, [str(j) for j in range(rows[0].shape[1])])
-    read = [read_columns(columns, one) for one in rows]
-    keys = [chunk.merged for chunk in samples]
-    for k in range(len(rows) if len(rows) > 2 else 1):
-        others = [j for j in range(len(rows)) if j != k]
-        rest = [
-            first._replace(values=np.concatenate([read[j][i].values for j in others]))
-            for i, first in enumerate(read[k])
-        ]
-        known = [one for j in (k, *others) if (one := keys[j]) is not None]
-        apart = np.concatenate(known) if len(known) == len(rows) else None
-        if repeated_rows(read[k], rest, apart, REPEAT_LABELLINGS, SAMPLE_SEED).findings:
-            return True
-    return False
 
 
-class MappedFolds:
-    """Reads the rows of all sets once more, through a map: summaries of each set's folds.
+Parts = list[Summary | None]
 
-    What was read for a map is kept for the next who asks for the same one.
-    """
 
-    def __init__(self, sets: Sets, read: Sequence[ReadSet], progress: Progress | None) -> None:
-        self.at_hand = all(one.complete for one in read)
-        self._sets, self._read, self._progress = sets, read, progress
-        self._known: tuple[RowMap, list[FoldedSummary]] | None = None
-
-    def __call__(self, mapping: RowMap) -> list[Summary]:
-        return [one.whole for one in self.folds(mapping)]
-
-    def without(self, fold: int, order: Sequence[int]) -> OtherFolds:
-        """The same for the rows of all other folds, of the sets in this order."""
-        return OtherFolds(self, fold, order, self.at_hand)
-
-    def folds(self, mapping: RowMap) -> list[FoldedSummary]:
-        if self._known is None or self._known[0] is not mapping:
-            self._known = (mapping, self._mapped(mapping))
-        return self._known[1]
-
-    def _mapped(self, mapping: RowMap) -> list[FoldedSummary]:
-        n_folds = self._sets.dealing.n_folds
-        found: list[list[Summary | None]] = [[None] * n_folds for _ in self._read]
-        for part in self._sets.rows(self._read, True, self._progress):
-            for fold in np.unique(part.dealt).tolist():
-                place = np.flatnonzero(part.dealt == fold)
-                weights = None if part.weights is None else part.weights[place]
-                one = mapped_summary(part.chunk.rows[place], weights, mapping)
-                known = found[part.number][fold]
-                found[part.number][fold] = one if known is None else known + one
-        none = RowSample.empty(mapping.n_features)
-        nowhere = np.zeros(0, dtype=np.intp)
-        return [FoldedSummary(tuple(parts), none, nowhere) for parts in found]
+def joined_keys(keys: Sequence[Keys | None]) -> Keys | None:
+    """The keys of several sets' rows; None where one has none."""
+    known = [one for one in keys if one is not None]
+    return np.concatenate(known) if len(known) == len(keys) else None
 
 
 @dataclass(frozen=True)
-class OtherFolds:
-    """Summaries of mapped rows of all folds but one."""
+class Again:
+    """Reads all rows once more, through a map: summaries of the sets, or of all folds but one.
 
-    mapped: MappedFolds
-    fold: int
-    order: Sequence[int]
-    at_hand: bool
+    In the order in which the sets are fitted.
+    """
+
+    sets: ReadSets
+    fold: int | None = None
+
+    @property
+    def at_hand(self) -> bool:
+        return self.sets.complete
 
     def __call__(self, mapping: RowMap) -> list[Summary]:
-        folds = self.mapped.folds(mapping)
-        return [folds[k].without(self.fold) for k in self.order]
+        folds = [self.sets.mapped(mapping)[k] for k in self.sets.order]
+        return [one.whole if self.fold is None else one.without(self.fold) for one in folds]
 
 
-def _rows_of(part: Source | Summary) -> int | None:
-    return part.n_rows if isinstance(part, Source) else part.count
+# ---- the pass ----------------------------------------------------------------------------------
+
+
+def read_sets(opened: Opened, exact: bool, progress: Progress | None) -> ReadSets:
+    """One pass over each source; rows that belong together end up in one fold."""
+    n_folds = min(fold_count(one.n_features, one.n_rows) for one in opened.sources)
+    source, alone = opened.first, len(opened.sources) == len(opened.names)
+    size = sample_size(source.n_features)
+    # Numbered rows: the sample is the same wherever the rows are read, and in whatever order.
+    options = [SummaryOptions(exact, None, size, SAMPLE_SEED, x, first_row=0) for x in opened.names]
+    growing = [_Growing(one, n_folds, source, small=not alone) for one in options]
+    found: dict[int, ReadSet] = {}
+    for number, source in enumerate(opened.sources):
+        if source.lazy is not None:  # a Dask collection: its workers summarise, and that comes here
+            folds = folded_summary_of(source.lazy, options[number], n_folds)
+            found[number] = _with_own_rows(opened.names[number], folds)
+            continue
+        stage = f"reading {opened.names[number] if alone else source.name}"
+        for chunk in watched(source, stage, progress):
+            for k, part in parts_of(opened, number, chunk):
+                growing[k].add(part)
+    for k, name in enumerate(opened.names):
+        seen = found[k].rows if k in found else growing[k].seen
+        if seen < 2:
+            advice = "" if alone else " Take another column as label=, or two classes by a= and b=."
+            how_many = "one row" if seen else "no rows"
+            raise InputError(f"{name} has {how_many}; a set needs at least 2, better 30.{advice}")
+    sets = [found.get(k) or growing[k].finish(name) for k, name in enumerate(opened.names)]
+    return ReadSets(opened, sets, Dealing(n_folds), progress).dealt_together(exact)
 
 
 def sample_size(n_features: int) -> int:
@@ -299,48 +276,17 @@ def sample_size(n_features: int) -> int:
     return rows_within(SAMPLE_BYTES, n_features, SAMPLE_ROWS)
 
 
-def _read_source(
-    name: str, source: Source, n_folds: int, *, exact: bool, seed: int, progress: Progress | None
-) -> ReadSet:
-    """Summarise the folds of a source in one pass and keep a sample of its rows."""
-    size = sample_size(source.n_features)
-    # numbered rows: the sample is the same wherever the rows are read
-    options = SummaryOptions(exact, None, size, seed, name, first_row=0)
-    if source.lazy is not None:  # a Dask collection: its workers summarise, and that comes here
-        folds = folded_summary_of(source.lazy, options, n_folds)
-        if folds.whole.count < 2:
-            raise InputError(f"{name} has one row; a set needs at least 2, better 30.")
-        return _with_own_rows(name, folds, folds.whole.count)
-    growing = _Growing(options, n_folds, source)
-    for chunk in watched(source, f"reading {name}", progress):
-        growing.add(chunk)
-    if growing.seen < 2:
-        found = "one row" if growing.seen else "no rows"
-        raise InputError(f"{name} has {found}; a set needs at least 2, better 30.")
-    return growing.finish(name)
-
-
-def _with_own_rows(
-    name: str, folds: FoldedSummary, rows: int, weights: NDArray[np.float64] | None = None
-) -> ReadSet:
-    """With the rows that a summary carries, in their own order."""
-    kept = folds.sample
-    order = np.argsort(kept.index)
-    sample = Chunk(kept.rows[order], kept.index[order])
-    return ReadSet(name, folds, sample, len(order) == rows, rows, weights)
-
-
-def _kept(name: str, summary: Summary, n_folds: int) -> ReadSet:
-    """A summary that was made before: its folds are those of the rows it carries."""
-    kept = summary.sample
-    if len(kept.index) < 2:
-        raise InputError(f"The summary of {name} keeps no rows; make it with sample_size > 0.")
-    order = np.argsort(kept.index)
-    dealt = dealt_by_number(np.arange(len(order)), n_folds)
-    weights = None if summary.n == summary.count else kept.weights[order]
-    folds = FoldedSummary.of_rows(kept.rows[order], dealt, summary, n_folds, weights)
-    object.__setattr__(folds, "whole", summary)  # it may know of more rows than it carries
-    return _with_own_rows(name, folds, int(summary.count), weights)
+def parts_of(opened: Opened, number: int, chunk: Chunk) -> Iterator[tuple[int, Chunk]]:
+    """The numbers of the sets in a chunk of one source, each with its rows."""
+    if len(opened.sources) == len(opened.names):
+        yield number, chunk
+        return
+    assert chunk.labels is not None  # the source was opened with them
+    labels = chunk.labels.tolist()
+    place = {value: k for k, value in enumerate(opened.classes)}
+    own = np.array([place[value] for value in labels], dtype=np.intp)
+    for k in np.unique(own).tolist():
+        yield k, chunk.take(np.flatnonzero(own == k))._replace(labels=None)
 
 
 def watched(source: Source, stage: str, progress: Progress | None) -> Iterator[Chunk]:
@@ -355,56 +301,18 @@ def watched(source: Source, stage: str, progress: Progress | None) -> Iterator[C
         progress(stage, done, done)  # now the number is known, also of a stream
 
 
-# ---- all classes of one source -----------------------------------------------------------------
-
-
-class ClassesOf(Sets):
-    """All classes of one labelled source; their names are known once it is read."""
-
-    def __init__(self, source: Source) -> None:
-        super().__init__((), (source,))
-        self._classes: list[Any] = []
-
-    def read(self, *, exact: bool, seed: int, progress: Progress | None) -> list[ReadSet]:
-        source = self.sources[0]
-        options = SummaryOptions(
-            exact, sample_size=sample_size(source.n_features), seed=seed, first_row=0
-        )
-        found: dict[Any, _Growing] = {}
-        for chunk in watched(source, f"reading {source.name}", progress):
-            for value, part in _by_label(chunk):
-                if value not in found:
-                    refuse_too_many(len(found) + 1, source.name)
-                    found[value] = _Growing(options, self.dealing.n_folds, source, small=True)
-                found[value].add(part)
-        _refuse_too_few(found, source.name)
-        self._classes = sorted(found, key=_natural)
-        self.names = tuple(map(as_text, self._classes))
-        read = [
-            found[value].finish(name) for value, name in zip(self._classes, self.names, strict=True)
-        ]
-        return self._dealt(read, exact, progress)
-
-    def rows(
-        self, read: Sequence[ReadSet], every: bool, progress: Progress | None
-    ) -> Iterator[OwnRows]:
-        if not every or all(one.complete for one in read):
-            yield from (OwnRows(k, one.sample, one.dealt) for k, one in enumerate(read))
-            return
-        number_of = {value: k for k, value in enumerate(self._classes)}
-        done = [0] * len(read)
-        for chunk in watched(self.sources[0], "scoring", progress):
-            for value, part in _by_label(chunk):
-                k = number_of[value]
-                yield OwnRows(k, part, self.dealing.folds_of(part, done[k]))
-                done[k] += len(part.rows)
+def _with_own_rows(name: str, folds: FoldedSummary) -> ReadSet:
+    """With the rows that a summary carries, in their own order."""
+    order = np.argsort(folds.sample.index)
+    sample = Chunk(folds.sample.rows[order], folds.sample.index[order])
+    return ReadSet(name, folds, sample, int(folds.whole.count))
 
 
 class _Growing:
     """A set that is met chunk by chunk: what lies beside its sample, and folds that grow."""
 
     def __init__(
-        self, options: SummaryOptions, n_folds: int, source: Source, *, small: bool = False
+        self, options: SummaryOptions, n_folds: int, source: Source, *, small: bool
     ) -> None:
         self._source = source
         self._beside: Reservoir[Chunk] = Reservoir(options.sample_size, options.seed)
@@ -425,54 +333,4 @@ class _Growing:
         order = np.argsort(kept.index)
         place = np.searchsorted(self._beside.positions, kept.index[order])
         rows = kept.rows[order].astype(self._source.dtype, copy=False)
-        sample = beside.take(place)._replace(rows=rows)
-        return ReadSet(name, folds, sample, len(order) == self.seen, self.seen)
-
-
-def _by_label(chunk: Chunk) -> Iterator[tuple[Any, Chunk]]:
-    """The classes in a chunk, each with its rows."""
-    if chunk.labels is None:
-        raise InputError("the rows have no labels; label= must say where the classes are.")
-    values, group = np.unique(chunk.labels, return_inverse=True)
-    for k, value in enumerate(values.tolist()):
-        index = np.flatnonzero(group == k)
-        yield value, chunk.take(index)._replace(labels=None)
-
-
-def _refuse_too_few(found: dict[Any, _Growing], name: str) -> None:
-    if len(found) < 2:
-        raise InputError(
-            f"{name}: the labels hold {len(found)} class; two or more can be compared."
-        )
-    lonely = [as_text(value) for value, part in found.items() if part.seen < 2]
-    if lonely:
-        raise InputError(
-            f"{name}: of {len(found)} classes {listing(lonely, limit=3)} "
-            f"{'has' if len(lonely) == 1 else 'have'} one row; a set needs at least 2, better "
-            f"30. Take another column as label=, or two classes by a= and "
-            f"b=."
-        )
-
-
-def refuse_too_many(n: int, name: str) -> None:
-    if n > MOST_SETS:
-        raise InputError(
-            f"{name}: there are more than {MOST_SETS} sets to compare; "
-            f"choose fewer, or another column for label=."
-        )
-
-
-def _natural(value: Any) -> tuple[bool, Any]:
-    """Numbers by size, before texts by letter."""
-    return (False, value) if isinstance(value, (int, float)) else (True, str(value))
-
-
-def as_text(value: Any) -> str:
-    """3.0 and "3" are one class: labels often come as floats because one is missing.
-
-    >>> as_text(3.0), as_text("3.5")
-    ('3', '3.5')
-    """
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+        return ReadSet(name, folds, beside.take(place)._replace(rows=rows), self.seen)

@@ -14,16 +14,13 @@ from numpy.typing import NDArray
 
 from cospan.audit import LabelAudit
 from cospan.base.notes import Note
-from cospan.base.tables import json_text, plain
+from cospan.base.tables import json_text, make_dataframe, plain
 from cospan.base.types import Floats
-from cospan.comparison.auditing import audit_rows, rows_to_check
 from cospan.comparison.fitting import Model, as_classifier
-from cospan.comparison.pairs import Linkage, Pairs, both_keys, with_schema
-from cospan.comparison.placing import place_sets
-from cospan.comparison.rows import RowToCheck, Usual, find_rows
+from cospan.comparison.pairs import Pairs, place_sets, study_pair
+from cospan.comparison.rows import Checked, RowToCheck, Usual, check_rows, find_rows, weights_of
 from cospan.comparison.score_files import joined, score_columns
-from cospan.comparison.scorer import pair_angle
-from cospan.comparison.scoring import Group
+from cospan.comparison.scoring import Group, Names, pair_angle
 from cospan.data import Chunk, SchemaChange
 from cospan.errors import InputError
 from cospan.evidence import (
@@ -37,7 +34,6 @@ from cospan.evidence import (
     Size,
     Verdict,
     columns_of,
-    find_changes,
     plan_from,
     read_columns,
 )
@@ -75,9 +71,6 @@ class Comparison:
         What was fitted to the sets.
     pairs : Pairs
         How far apart the sets of each pair are.
-    audit : LabelAudit
-        Rows that look more like another set; of the labels of `further` rows where some were
-        given (``audit_of == "z"``), else of the sets' rows (``"sets"``).
     directions : JointFrame or ManyFrame
         Of two sets the joint frame; of more the directions that all sets have, some, or one.
     samples : tuple of Chunk
@@ -112,10 +105,8 @@ class Comparison:
     further: Group | None
     fitted: Model
     pairs: Pairs
-    audit: LabelAudit
-    audit_of: str
+    checked: Checked = field(repr=False)
     directions: JointFrame | ManyFrame
-    linkage: Linkage | None
     samples: tuple[Chunk, ...]
     feature_names: tuple[str, ...]
     image_shape: tuple[int, ...] | None
@@ -241,41 +232,42 @@ class Comparison:
     def _make_pair(self, i: int, j: int) -> Comparison:
         g, names = self.fitted.geometry, (self.names[i], self.names[j])
         chunks = self.samples[i], self.samples[j]
-        a, b = (np.asarray(chunk.rows, dtype=np.float64) for chunk in chunks)
-        same: Any = {"span": g.span, "units": g.units, "shrinkage": g.shrinkage}
-        if g.affine:
-            same |= {"pooling": g.pooling, "dof": g.dof}
-        frame = JointFrame.fit(a, b, **same, calibrate=False)
+        same: dict[str, Any] = {"pooling": g.pooling, "dof": g.dof} if g.affine else {}
+        frame = JointFrame.fit(
+            *(np.asarray(chunk.rows, dtype=np.float64) for chunk in chunks),
+            span=g.span,
+            units=g.units,
+            shrinkage=g.shrinkage,
+            calibrate=False,
+            **same,
+        )
         groups = tuple(_between(self.groups[k], own, (i, j)) for own, k in enumerate((i, j)))
-        audited = audit_rows(groups, names)
-        changes = find_changes(
+        checked, apart = check_rows(groups), self.pairs.between(i, j)
+        schema = tuple(one for one in self.schema_changes if {*one.sets, *one.others} & {*names})
+        changes = study_pair(
             frame,
-            a,
-            b,
-            names=self.feature_names,
+            chunks,
+            names=names,
+            features=self.feature_names,
             plan=plan_from(g.encoding),
-            auc=self.pairs.between(i, j).auc,
-            set_names=names,
-            to_check=rows_to_check(audited, groups, names),
-            keys=both_keys(chunks[0].merged, chunks[1].merged),
+            size=apart.auc,
+            to_check=checked.to_check(groups),
+            schema=schema,
             permutations=RELABELLINGS[len(self.by_size) > FEW_PAIRS],
         )
-        schema = tuple(one for one in self.schema_changes if {*one.sets, *one.others} & {*names})
         return replace(
             self,
             names=names,
             groups=groups,
             further=None,
             fitted=frame,
-            pairs=Pairs(2, {(0, 1): self.pairs.between(i, j)}),
-            audit=audited.audit,
-            audit_of="sets",
+            pairs=Pairs(2, {(0, 1): apart}),
+            checked=checked,
             directions=frame,
-            linkage=None,
             samples=chunks,
             warnings=(),
             schema_changes=schema,
-            _changes=with_schema(changes, schema),
+            _changes=changes,
             _pairs={},
         )
 
@@ -292,7 +284,7 @@ class Comparison:
         return np.concatenate([group.kept.weights for group in self.every_group])
 
     @property
-    def ids(self) -> NDArray[Any]:
+    def ids(self) -> Names:
         """(n,): identifiers of those rows: row numbers, index values or file names."""
         return joined([group.kept.ids for group in self.every_group])
 
@@ -307,8 +299,22 @@ class Comparison:
         usual = None
         if self.image_shape is None:
             usual = Usual(self.columns, [np.asarray(chunk.rows) for chunk in self.samples])
-        of_labels = self.audit_of == "z"
-        return find_rows(self.every_group, self.audit, of_labels, self.names, usual)
+        return find_rows(self.every_group, self.checked, self.names, usual)
+
+    @property
+    def audit_of(self) -> str:
+        """``"z"`` where the labels of further rows were checked, else ``"sets"``."""
+        return self.checked.of
+
+    @cached_property
+    def audit(self) -> LabelAudit:
+        """Rows that look more like another set, or labels of further rows that look wrong."""
+        if self.checked.audit is not None:
+            return self.checked.audit
+        audit = LabelAudit.from_weights(*weights_of(self.groups), np.array(self.names))
+        # A label may be flipped, and an audit asks whether it is. A file is what it is: its rows
+        # that look like another file's are worth a look, mistake or not.
+        return replace(audit, flagged=self.checked.flagged)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -334,8 +340,6 @@ class Comparison:
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
         """
-        from cospan.base.tables import make_dataframe
-
         tables = [score_columns(self.names, g.name, g.kept) for g in self.every_group]
         columns = {key: joined([table[key] for table in tables]) for key in tables[0]}
         return make_dataframe(columns, backend)
@@ -356,7 +360,7 @@ class Comparison:
 
     # ---- on the way out ------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Everything but the rows' values, as plain types; ``cospan/report/schema.json`` has it."""
         rows, p = self.rows, self.p
         groups = [_group(group) for group in self.every_group]
@@ -385,9 +389,9 @@ class Comparison:
             "seconds": self.seconds,
         }
 
-    def _pair_dict(self, pair: tuple[int, int]) -> dict[str, Any]:
+    def _pair_dict(self, pair: tuple[int, int]) -> dict[str, object]:
         apart, tested = self.pairs.between(*pair), self.differing is not None
-        found: dict[str, Any] = {
+        found: dict[str, object] = {
             "sets": [self.names[k] for k in pair],
             "size": plain(apart.auc.to_dict()),
             "fisher_rao": plain(apart.fisher_rao),
@@ -428,18 +432,19 @@ class Comparison:
 
 def _between(group: Group, own: int, pair: tuple[int, int]) -> Group:
     """A group of K sets as one of two of them."""
-    kept, both = group.kept, list(pair)
+    kept = group.kept
     theta = pair_angle(kept.weights, *pair)
     weights = np.column_stack([np.cos(theta) ** 2, np.sin(theta) ** 2])
-    mine = None if kept.own is None else np.full(len(kept.ids), own, dtype=np.intp)
     kept = kept._replace(
-        weights=weights, typicality=kept.typicality[:, both], own=mine, alignment=None
+        weights=weights,
+        typicality=kept.typicality[:, list(pair)],
+        own=np.full(len(kept.ids), own, dtype=np.intp),
     )
     nearest = np.bincount(weights.argmax(axis=1), minlength=2)
-    return group._replace(own=own, nearest=nearest, pair_counts=group.pair_counts[both], kept=kept)
+    return replace(group, own=own, nearest=nearest, kept=kept)
 
 
-def _group(group: Group) -> dict[str, Any]:
+def _group(group: Group) -> dict[str, object]:
     theta = np.degrees(group.kept.theta)
     ends = np.quantile(theta, [0.05, 0.25, 0.5, 0.75, 0.95])
     return {
@@ -453,7 +458,7 @@ def _group(group: Group) -> dict[str, Any]:
     }
 
 
-def _directions(frame: JointFrame | ManyFrame) -> dict[str, Any]:
+def _directions(frame: JointFrame | ManyFrame) -> dict[str, object]:
     if isinstance(frame, JointFrame):
         r, k, t = frame.blocks
         parts = frame.parts._asdict() if frame.geometry.affine else None
@@ -472,7 +477,7 @@ def _directions(frame: JointFrame | ManyFrame) -> dict[str, Any]:
     }
 
 
-def _geometry(model: Model) -> dict[str, Any]:
+def _geometry(model: Model) -> dict[str, object]:
     g, curve = model.geometry, model.curve
     chosen = {name: plain(float(getattr(g, name))) for name in ("shrinkage", "pooling", "dof")}
     used = None if curve is None else curve.map.words

@@ -1,16 +1,16 @@
 """The table of scores: one row per sample, the same columns in dataframes and in files.
 
-Files are written chunk by chunk; the ending of the name decides the format: Parquet, Arrow, CSV or
-TSV.
+Files are written chunk by chunk; the ending of the name decides the format.
 """
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,22 +19,27 @@ from cospan.base.files import whole_file
 from cospan.base.packages import needed
 from cospan.base.tables import without_formulas
 from cospan.base.types import Floats
-from cospan.comparison.scorer import Scored
+from cospan.comparison.scoring import Scored
 from cospan.errors import InputError
 from cospan.model import score_table
 
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-def score_columns(names: Sequence[str], sets: Any, scored: Scored) -> dict[str, NDArray[Any]]:
-    """The columns of a table of scores, angles in degrees.
+ENDINGS = (".parquet", ".arrow", ".feather", ".csv", ".tsv")
 
-    `names` are those of the K sets; `sets` is what to write in the column "set", for all rows or
-    one by one. Two sets with a joint frame have costs and shares, others a weight for each set.
-    All have the suspicion of rows that are of a set or labelled: 1 minus the probability of that
-    set, all sets counting alike.
+Columns = Mapping[str, NDArray[Any]]  # numbers or texts
+
+
+def score_columns(names: Sequence[str], name: str, scored: Scored) -> dict[str, NDArray[Any]]:
+    """The columns of a table of scores, angles in degrees; `names` are those of the K sets.
+
+    Two sets with a joint frame have costs and shares, others a weight for each set. All have the
+    suspicion of rows that are of a set or labelled: 1 minus the probability of that set, all sets
+    counting alike.
 
     >>> scored = Scored(np.array([[0.75, 0.25]]), np.array([[1.0, 0.5]]), None, np.array([7]), None)
-    >>> scored = scored._replace(own=np.array([0]))
-    >>> columns = score_columns(("x", "y"), "x", scored)
+    >>> columns = score_columns(("x", "y"), "x", scored._replace(own=np.array([0])))
     >>> {name: column.tolist() for name, column in columns.items() if name != "entropy"}
     {'set': ['x'], 'id': [7], 'nearest': ['x'], 'second': ['y'], 'theta': [30.000000000000004], \
 'suspicion': [0.25], 'typicality x': [1.0], 'typicality y': [0.5], 'weight x': [0.75], \
@@ -42,12 +47,12 @@ def score_columns(names: Sequence[str], sets: Any, scored: Scored) -> dict[str, 
     """
     if scored.alignment is not None:
         return score_table(
-            scored.alignment, sets, scored.ids, scored.own, typicality=scored.typicality
+            scored.alignment, name, scored.ids, scored.own, typicality=scored.typicality
         )
     called = np.array(names)
     first, second = scored.nearest.T
     return {
-        "set": np.broadcast_to(np.asarray(sets), scored.ids.shape),
+        "set": np.broadcast_to(np.asarray(name), scored.ids.shape),
         "id": scored.ids,
         "nearest": called[first],
         "second": called[second],
@@ -80,11 +85,12 @@ def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate(parts)
 
 
-ENDINGS = (".parquet", ".arrow", ".feather", ".csv", ".tsv")
+def with_text_ids(columns: Columns) -> dict[str, NDArray[Any]]:
+    """The columns with identifiers as text: one set may number its rows, another name them."""
+    return {**columns, "id": np.asarray(columns["id"]).astype(str)}
 
 
-#: Takes columns of one chunk of rows.
-TableWriter = Callable[[Mapping[str, NDArray[Any]]], None]
+# ---- files ---------------------------------------------------------------------------------------
 
 
 def check_table_path(path: str | os.PathLike[str]) -> Path:
@@ -105,17 +111,8 @@ of .parquet, .arrow, .feather, .csv, .tsv.
     return target
 
 
-def with_text_ids(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The columns with identifiers as text: one set may number its rows, another name them.
-
-    >>> with_text_ids({"id": np.array([3, 4])})["id"].tolist()
-    ['3', '4']
-    """
-    return {**columns, "id": np.asarray(columns["id"]).astype(str)}
-
-
 @contextmanager
-def table_file(path: str | os.PathLike[str]) -> Iterator[TableWriter]:
+def table_file(path: str | os.PathLike[str]) -> Iterator[Callable[[Columns], None]]:
     """Write a table in pieces; the file appears when the block ends well.
 
     >>> import tempfile
@@ -123,27 +120,21 @@ def table_file(path: str | os.PathLike[str]) -> Iterator[TableWriter]:
     >>> with table_file(path) as write:
     ...     write({"id": np.array(["x", "y"]), "theta": np.array([1.5, 88.0])})
     ...     write({"id": np.array(["z"]), "theta": np.array([45.0])})
-    >>> print(path.read_text())
-    "id","theta"
-    "x",1.5
-    "y",88
-    "z",45
-    <BLANKLINE>
+    >>> path.read_text().split()
+    ['"id","theta"', '"x",1.5', '"y",88', '"z",45']
     """
     target = check_table_path(path)
+    ending = target.suffix.lower()
     with whole_file(target) as temporary:
-        writer: Any = None
-        schema: Any = None
+        writer: Any = None  # one of three that Arrow has
         try:
 
-            def write(columns: Mapping[str, NDArray[Any]]) -> None:
-                nonlocal writer, schema
-                text = target.suffix.lower() in (".csv", ".tsv")
+            def write(columns: Columns) -> None:
+                nonlocal writer
+                text = ending in (".csv", ".tsv")
                 table = _arrow_table(without_formulas(columns) if text else columns)
-                if writer is None:
-                    schema = table.schema
-                    writer = _open_writer(temporary, target.suffix.lower(), schema)
-                writer.write_table(table.cast(schema))
+                writer = writer or _open_writer(temporary, ending, table.schema)
+                writer.write_table(table)
 
             yield write
         finally:
@@ -151,45 +142,35 @@ def table_file(path: str | os.PathLike[str]) -> Iterator[TableWriter]:
                 writer.close()
 
 
-def csv_text(columns: Mapping[str, NDArray[Any]], *, header: bool = True) -> str:
+def csv_text(columns: Columns, *, header: bool = True) -> str:
     """Columns as CSV text, for standard output."""
-    import io
-
     from pyarrow import csv
 
-    stream = io.BytesIO()
-    csv.write_csv(
-        _arrow_table(without_formulas(columns)), stream, csv.WriteOptions(include_header=header)
-    )
+    stream, options = io.BytesIO(), csv.WriteOptions(include_header=header)
+    csv.write_csv(_arrow_table(without_formulas(columns)), stream, options)
     return stream.getvalue().decode()
 
 
-def _open_writer(path: Path, ending: str, schema: Any) -> Any:
+def _open_writer(path: Path, ending: str, schema: pa.Schema) -> Any:
     import pyarrow as pa
+    from pyarrow import csv, parquet
 
     if ending == ".parquet":
-        from pyarrow import parquet
-
         return parquet.ParquetWriter(path, schema)
     if ending in (".arrow", ".feather"):
         return pa.ipc.new_file(str(path), schema)
-    from pyarrow import csv
-
     options = csv.WriteOptions(delimiter="\t" if ending == ".tsv" else ",")
     return csv.CSVWriter(str(path), schema, write_options=options)
 
 
-def _arrow_table(columns: Mapping[str, NDArray[Any]]) -> Any:
+def _arrow_table(columns: Columns) -> pa.Table:
+    """Numbers as they are, and else texts, so that every chunk has the same types."""
     with needed("A table of scores"):
         import pyarrow as pa
-    return pa.table({name: _arrow_column(values) for name, values in columns.items()})
-
-
-def _arrow_column(values: NDArray[Any]) -> Any:
-    """Numbers as they are; anything else as text, so that every chunk has the same type."""
-    import pyarrow as pa
-
-    array = np.asarray(values)
-    if array.dtype.kind in "biuf":
-        return pa.array(array)
-    return pa.array([str(value) for value in array.tolist()], type=pa.string())
+    made = {}
+    for name, values in columns.items():
+        array = np.asarray(values)
+        number = array.dtype.kind in "biuf"
+        texts = None if number else [str(value) for value in array.tolist()]
+        made[name] = pa.array(array) if texts is None else pa.array(texts, type=pa.string())
+    return pa.table(made)

@@ -1,32 +1,45 @@
-"""Scored rows of one set, whatever its size: counts of all, scores of many, values of a few.
+"""Rows are scored: the probability of each set, and how usual a row is for it.
+
+Further rows are scored by the model of all rows, a set's own by the models of the folds that they
+are not in. How usual a row is has nothing to do with the model: `UsualRows` says it.
 
 A set may have a thousand rows or a billion. A :class:`Group` holds what pictures, tables and
-reports need of either: histograms of every angle, the scores of at most :data:`KEPT_ROWS` rows
-and, of two sets, the values of at most :data:`SHOWN_ROWS` of these. A report lists the rows that
-look like the other set, that neither set finds usual, and that are on the border; few of them are
-in a random sample of a large set, so they are kept first, chunk by chunk (:class:`NotableRows`).
+reports need of either: counts of every angle, the scores of at most :data:`KEPT_ROWS` rows and the
+values of a few. Rows that a reader will ask about (like the other set, like no set, on the border)
+are rare in a random sample of a large set, so they are kept first (:class:`NotableRows`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan.base import arrays
+from cospan.base.keys import Keys
 from cospan.base.tolerance import TIE_BREAK
 from cospan.base.types import Floats
-from cospan.comparison.reading import OwnRows
-from cospan.comparison.scorer import Scored, Scorer, like_neither, pair_angle
+from cospan.comparison.fitting import Model, Models
+from cospan.comparison.reading import Folds, OwnRows, value_keys
 from cospan.data import Chunk
 from cospan.errors import InputError
-from cospan.model import Alignment, JointFrame, attribute
+from cospan.model import (
+    Alignment,
+    JointFrame,
+    UsualRows,
+    attribute,
+    below_rate,
+    calibrated_weights,
+    suspicion_of,
+)
 from cospan.summary import Reservoir, rows_within
 
+NEITHER_RATE = 0.05  # of the rows called like no set, those that may be so by mistake
 FINE_BINS = 900  # a tenth of a degree each; 30, 45, 60 or 90 bins are sums of these
-DEGREE_BINS = 90  # of the histograms of each pair of more sets
 KEPT_ROWS = 100_000  # scores kept in memory, of each of two sets
 FEWEST_KEPT = 1_000  # and of each of a hundred
 SHOWN_ROWS = 2_000  # rows whose values are kept, to be drawn
@@ -36,123 +49,230 @@ NOTABLE_BYTES = 2**22  # for the rows of each kind that a reader will ask about
 NOTABLE_ROWS = 100  # of each kind
 MOST_LABELS = 4  # of scored rows: those of each label are ranked by themselves
 
-Keys = dict[str, NDArray[np.float64]]
+Names = NDArray[Any]  # identifiers, labels or groups: numbers or texts, whatever the data has
+Rows = NDArray[np.floating]
+Ranks = dict[str, Floats]  # what makes rows worth a look: how much, under each name
 
 
-@dataclass(frozen=True, eq=False)
-class ScoredGroup:
-    """The scored rows of one of two sets.
+class Scored(NamedTuple):
+    """Scored rows, one entry for each in every column."""
 
-    Parameters
+    weights: Floats  # (n, K): the probability of each set; a row sums to 1
+    typicality: Floats  # (n, K): how usual it is for each set; NaN where nothing is known
+    alignment: Alignment | None  # what a joint frame of two sets says besides
+    ids: Names
+    labels: Names | None
+    strange: Floats | None = None  # (n,): the p-value of belonging to any set
+    own: NDArray[np.intp] | None = None  # (n,): the number of its set or label; -1: none
+    # Of a set's own rows:
+    squared: Floats | None = None  # (n, K): their squared costs, out of fold
+    dealt: Folds | None = None  # (n,): the fold of each
+    groups: Names | None = None  # (n,): what rows that belong together share
+    keys: Keys | None = None  # (n,): equal where rows are
+
+    @property
+    def theta(self) -> Floats:
+        """(n,): the angle in radians between the two sets that explain a row best, or the two."""
+        if self.alignment is not None:
+            return np.asarray(self.alignment.theta, dtype=np.float64)
+        first, second = self.nearest.T
+        return pair_angle(self.weights, first, second)
+
+    @property
+    def nearest(self) -> NDArray[np.intp]:
+        """(n, 2): numbers of the two sets that explain each row best, the best one first."""
+        return np.argsort(-self.weights, axis=1, kind="stable")[:, :2]
+
+    @property
+    def suspicion(self) -> Floats:
+        """(n,): 1 minus the probability of the row's set or label; NaN where it has neither."""
+        return suspicion_of(self.weights, self.own)
+
+
+Sink = Callable[[Sequence[str], str, Scored], None]  # all names, a set's, and rows of it
+
+
+class Scorer(NamedTuple):
+    """A fitted model and those of its folds, and how they weigh."""
+
+    model: Model
+    weighting: str = "cost"
+    models: Models | None = None
+    usual: UsualRows | None = None
+
+    def score(self, chunk: Chunk, dealt: Folds | None = None) -> Scored:
+        """Score rows of no set; `dealt` deals them to what folds find usual."""
+        alignment: Alignment | None = None
+        if isinstance(self.model, JointFrame):
+            alignment = self.model.align(chunk.rows, weighting=self.weighting)
+            weights, squared = alignment.posterior, _squared(alignment)
+        else:
+            squared = arrays.to_numpy(self.model.squared_costs(chunk.rows))
+            weights = calibrated_weights(squared, self.model.geometry.calibration)
+        scored = self._scored(chunk, dealt, np.asarray(weights, dtype=np.float64), alignment)
+        known = self.model.typicality
+        if dealt is not None or known is None or self.weighting == "frame":
+            return scored
+        squared = squared.astype(np.float64)
+        usual = np.asarray(known.p_values(squared))
+        return scored._replace(typicality=usual, strange=known.strange(squared))
+
+    def score_own(self, part: OwnRows) -> Scored:
+        """Score a set's own rows, each by the model of the folds that it is not in."""
+        assert self.models is not None  # of a comparison
+        chunk, n, K = part.chunk, len(part.chunk.rows), self.model.geometry.n_sets
+        squared, weights = np.empty((n, K)), np.empty((n, K))
+        aligned: list[Alignment] = []
+        places = [np.flatnonzero(part.dealt == fold) for fold in range(len(self.models.folds))]
+        for model, place in zip(self.models.folds, places, strict=True):
+            rows = np.asarray(chunk.rows)[place]
+            if K == 2:
+                aligned.append(model.aligned(rows, self.weighting))
+                squared[place], weights[place] = _squared(aligned[-1]), aligned[-1].posterior
+            else:
+                squared[place] = model.squared_costs(rows)
+                weights[place] = calibrated_weights(squared[place], model.calibration)
+        back = np.argsort(np.concatenate(places))
+        alignment = Alignment.concatenate(aligned)[back] if aligned else None
+        return self._scored(chunk, part.dealt, weights, alignment)._replace(
+            own=np.full(n, part.number, dtype=np.intp),
+            squared=squared,
+            dealt=part.dealt,
+            groups=chunk.groups,
+            keys=value_keys(chunk),
+        )
+
+    def _scored(
+        self, chunk: Chunk, dealt: Folds | None, weights: Floats, alignment: Alignment | None
+    ) -> Scored:
+        typicality, strange = np.full_like(weights, np.nan), np.full(len(weights), np.nan)
+        if self.usual is not None and dealt is not None:
+            costs = self.usual.squared_costs(arrays.to_numpy(chunk.rows), dealt)
+            typicality, strange = self.usual.p_values(costs), self.usual.strange(costs)
+        return Scored(weights, typicality, alignment, chunk.ids, chunk.labels, strange)
+
+
+def _squared(alignment: Alignment) -> Floats:
+    costs = [arrays.to_numpy(cost) for cost in (alignment.cost_a, alignment.cost_b)]
+    return np.stack(costs, axis=1) ** 2
+
+
+def pair_angle(weights: Floats, i: int | NDArray[np.intp], j: int | NDArray[np.intp]) -> Floats:
+    """θ of the pair in radians: 0 for set i, π/2 for set j; cos²θ = w_i / (w_i + w_j).
+
+    `i` and `j` are numbers of sets, or one number for each row.
+
+    >>> np.degrees(pair_angle(np.array([[0.5, 0.5, 0.0], [0.3, 0.1, 0.6]]), 0, 1)).round(9)
+    array([45., 30.])
+    """
+    rows = np.arange(len(weights))
+    first, second = weights[rows, i], weights[rows, j]
+    theta = np.arctan2(np.sqrt(second), np.sqrt(first))
+    # Both so far away that their weights vanish beside a third set's: as far from one as the other.
+    return np.where((first == 0) & (second == 0), np.pi / 4, theta)
+
+
+# ---- all rows of a set ---------------------------------------------------------------------------
+
+
+class KeptRows(NamedTuple):
+    """Values of some rows of a group; `row_index` says which of its kept rows."""
+
+    rows: Rows
+    row_index: NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Group:
+    """The scored rows of one set, or further rows.
+
+    Attributes
     ----------
     name : str
-        What the set is called, e.g. its file name.
-    n : int
-        How many rows were scored.
-    counts : ndarray of shape (900,), int64
-        Histogram of θ over [0°, 90°], a tenth of a degree per bin, of all `n` rows.
-    alignment : Alignment
-        Angles, costs and shares of the kept rows: all `n` of them, or a uniform sample
-        when there were more than 100,000.
-    ids : ndarray of shape (kept,)
-        Identifiers of the kept rows: row numbers, index values or file names.
-    rows : ndarray of shape (shown, d) or None
-        Values of at most 2,000 of the kept rows, as they were scored; of a curved frame 200.
-    row_index : ndarray of shape (shown,), int
-        Which kept rows `rows` are: ``rows[i]`` has the angle ``alignment.theta[row_index[i]]``.
-    attribution : ndarray of shape (shown, d) or None
-        For each of `rows`, how far every feature pulls it: negative to A, positive to B.
-    scored : Scored
-        The kept rows as any number of sets has them: probabilities, typicality, suspicion.
-    out_of_fold : bool
-        Whether rows were scored by frames that they had no part in, since they are of a set.
-    sampled : bool
-        Whether only a uniform sample of the set was scored (`n` is then the sample's size).
-    total : int
-        How many rows the set has; `n` unless `sampled`.
-    labels : ndarray of shape (kept,) or None
-        Labels of the kept rows, where some came with the data.
-    notable : KeptRows or None
-        Values of the rows that look most like the other set, that neither set finds usual, or
-        that are on the border; `rows` is a uniform sample, these are not.
+    own : int or None
+        The number of the set; None for further rows.
+    n, total : int
+        How many rows were scored, and how many there are.
+    nearest : ndarray, (K,)
+        How many of the `n` rows each set explains best.
+    counts : ndarray, (900,)
+        Of two sets, the histogram of θ over [0°, 90°], a tenth of a degree per bin, of all rows.
+    kept : Scored
+        The scores of all `n` rows, or of a uniform sample of them.
+    rows, row_index, attribution : ndarray or None
+        Of two sets, values of some kept rows as they were scored, which ones these are, and how far
+        every feature pulls each: negative to A, positive to B.
+    notable : KeptRows
+        Values of the rows that look most like another set, that no set finds usual, or that are
+        on the border; `rows` is a uniform sample, these are not.
 
     Examples
     --------
     >>> from sklearn.datasets import load_wine
     >>> from cospan import compare
     >>> X, y = load_wine(return_X_y=True)
-    >>> group = compare(X[y == 0], X[y == 1]).groups[1].angles
+    >>> group = compare(X[y == 0], X[y == 1]).groups[1]
     >>> group.n, bool((group.alignment.degrees > 45).mean() > 0.9)
     (71, True)
     """
 
     name: str
-    n: int
-    counts: NDArray[np.int64]
-    alignment: Alignment
-    ids: NDArray[Any]
-    rows: NDArray[np.floating[Any]] | None
-    row_index: NDArray[np.intp]
-    attribution: NDArray[np.floating[Any]] | None
-    scored: Scored
-    out_of_fold: bool
-    sampled: bool
-    total: int = 0
-    labels: NDArray[Any] | None = None
-    notable: KeptRows | None = None
-
-    def __post_init__(self) -> None:
-        if self.total == 0:
-            object.__setattr__(self, "total", self.n)
-
-    @property
-    def neither(self) -> NDArray[np.bool_]:
-        """(kept,): rows that are like no set, at most one in twenty of them by mistake."""
-        return like_neither(self.scored.strange)
-
-    def __repr__(self) -> str:
-        return f"ScoredGroup({self.name!r}, n={self.n}, kept={len(self.ids)}, total={self.total})"
-
-
-class Size(NamedTuple):
-    """How many rows a set has, and how many of them were scored."""
-
-    name: str
-    rows: int
-    scored: int
-
-    @property
-    def sampled(self) -> bool:
-        return self.rows > self.scored
-
-
-class Group(NamedTuple):
-    """The scored rows of one set, or further rows."""
-
-    name: str
-    own: int | None  # the number of the set; None for further rows
-    #: How many rows were scored, and how many there are
+    own: int | None
     n: int
     total: int
-    nearest: NDArray[np.int64]  # (K,): how many of the `n` rows each set explains best
-    #: (K, 90): ``pair_counts[j]``: histogram, a degree per bin, of the angle between the own set
-    #: (0°) and set j (90°); 0 where a joint frame scored
-    pair_counts: NDArray[np.int64]
-    kept: Scored  # all `n` rows, or a uniform sample of them
-    angles: ScoredGroup | None = None  # what a joint frame of two sets says
-    notable: KeptRows | None = None  # values of the rows that a reader will ask about
+    nearest: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    kept: Scored
+    notable: KeptRows
+    rows: Rows | None = None
+    row_index: NDArray[np.intp] | None = None
+    attribution: Floats | None = None
 
     @property
     def sampled(self) -> bool:
+        """Whether only a uniform sample of the set was scored."""
         return self.total > self.n
 
     @property
+    def out_of_fold(self) -> bool:
+        """Whether rows were scored by models that they had no part in."""
+        return self.own is not None
+
+    @property
+    def angles(self) -> Group | None:
+        """The group itself where a joint frame of two sets scored it, else None."""
+        return None if self.kept.alignment is None else self
+
+    @property
+    def alignment(self) -> Alignment:
+        """Angles, costs and shares of the kept rows of two sets."""
+        if self.kept.alignment is None:
+            raise InputError("More than two sets have no joint frame; kept.weights says the rest.")
+        return self.kept.alignment
+
+    @property
+    def ids(self) -> Names:
+        """Identifiers of the kept rows: row numbers, index values or file names."""
+        return self.kept.ids
+
+    @property
+    def labels(self) -> Names | None:
+        """Labels of the kept rows, where some came with the data."""
+        return self.kept.labels
+
+    @cached_property
     def neither(self) -> NDArray[np.bool_]:
         """(kept,): rows that are like no set, at most one in twenty of them by mistake."""
-        return like_neither(self.kept.strange)
+        p = self.kept.strange
+        if p is None or np.isnan(p).any():  # nothing is known of what is usual
+            return np.zeros(len(self.kept.ids), dtype=bool)
+        return below_rate(p, NEITHER_RATE)
+
+    def __repr__(self) -> str:
+        return f"Group({self.name!r}, n={self.n}, kept={len(self.ids)}, total={self.total})"
 
 
-Sides = Callable[[NDArray[Any]], NDArray[np.intp]]  # the sets that labels name, by number
+Sides = Callable[[Names], NDArray[np.intp]]  # the sets that labels name, by number
 
 
 class Tally:
@@ -161,21 +281,17 @@ class Tally:
     def __init__(
         self, scorer: Scorer, own: int | None, seed: int, sides: Sides | None = None
     ) -> None:
-        K = scorer.n_sets
+        K, d = scorer.model.geometry.n_sets, scorer.model.n_features
         self._scorer, self._own, self._sides = scorer, own, sides
         self._nearest = np.zeros(K, dtype=np.int64)
-        self._pair_counts = np.zeros((K, DEGREE_BINS), dtype=np.int64)
         self._counts = np.zeros(FINE_BINS, dtype=np.int64)
         kept = max(2 * KEPT_ROWS // K, min(FEWEST_KEPT, KEPT_ROWS))
         self._kept: Reservoir[Scored] = Reservoir(kept, seed)
         # The same seed, so the same draws: the rows shown are among the rows kept.
-        curved = getattr(scorer.model, "curve", None) is not None
-        most = EXPLAINED_ROWS if curved else SHOWN_ROWS
-        size = rows_within(SHOWN_BYTES, scorer.model.n_features, most)
-        self._shown: Reservoir[Chunk] = Reservoir(size, seed)
+        most = SHOWN_ROWS if scorer.model.curve is None else EXPLAINED_ROWS
+        self._shown: Reservoir[Chunk] = Reservoir(rows_within(SHOWN_BYTES, d, most), seed)
         most = max(10, 2 * NOTABLE_ROWS // K)
-        size = rows_within(NOTABLE_BYTES, scorer.model.n_features, most, fewest=10)
-        self._notable = NotableRows(size)
+        self._notable = NotableRows(rows_within(NOTABLE_BYTES, d, most, fewest=10))
 
     def add(self, part: OwnRows) -> Scored:
         """Score more rows of the group, and count them."""
@@ -189,93 +305,60 @@ class Tally:
         self._kept.add(scored)
         K = len(self._nearest)
         self._nearest += np.bincount(scored.weights.argmax(axis=1), minlength=K)
-        keys = keys_of(scored, self._own)
-        self._notable.add(keys, chunk.rows)
+        self._notable.add(ranks_of(scored, self._own), chunk.rows)
         if scored.alignment is not None:
-            self._counts += _histogram(scored.theta, FINE_BINS)
+            degrees = np.degrees(scored.theta)
+            self._counts += np.histogram(degrees, bins=FINE_BINS, range=(0, 90))[0]
             self._shown.add(chunk._replace(labels=None))
-            return scored
-        for j in range(K):
-            if self._own not in (None, j):
-                theta = pair_angle(scored.weights, self._own, j)
-                self._pair_counts[j] += _histogram(theta, DEGREE_BINS)
         return scored
 
     def finish(self, name: str, total: int | None = None) -> Group:
         """The group, once all rows were added; `total` where these were only a sample."""
-        n = self._kept.seen
+        n, model = self._kept.seen, self._scorer.model
         if n == 0:
             raise InputError(f"{name} has no rows to score; check the file and its filters.")
         kept = self._kept.result()
-        total = n if total is None else total
-        found = Group(name, self._own, n, total, self._nearest, self._pair_counts, kept)
-        asked, places = self._notable.among(self._kept.positions)
-        if not isinstance(self._scorer.model, JointFrame) or kept.alignment is None:
-            return found._replace(notable=KeptRows(asked, places, None))
-        rows = self._shown.result().rows
-        notable = KeptRows(asked, places, self._pulls(self._scorer.model, asked))
-        angles = ScoredGroup(
+        found = Group(
             name=name,
+            own=self._own,
             n=n,
+            total=n if total is None else total,
+            nearest=self._nearest,
             counts=self._counts,
-            alignment=kept.alignment,
-            ids=kept.ids,
+            kept=kept,
+            notable=KeptRows(*self._notable.among(self._kept.positions)),
+        )
+        if not isinstance(model, JointFrame):
+            return found
+        rows = self._shown.result().rows
+        pulls = attribute(model, rows, weighting=self._scorer.weighting).features
+        return replace(
+            found,
             rows=rows,
             row_index=np.searchsorted(self._kept.positions, self._shown.positions),
-            attribution=self._pulls(self._scorer.model, rows),
-            scored=kept,
-            out_of_fold=self._own is not None,
-            sampled=found.sampled,
-            total=total,
-            labels=kept.labels,
-            notable=notable,
+            attribution=np.asarray(pulls),
         )
-        return found._replace(angles=angles, notable=notable)
-
-    def _pulls(self, frame: JointFrame, rows: NDArray[Any]) -> Floats:
-        """How far every feature pulls each row."""
-        return np.asarray(attribute(frame, rows, weighting=self._scorer.weighting).features)
-
-
-def _histogram(theta: Floats, bins: int) -> NDArray[np.int64]:
-    return np.histogram(np.degrees(theta), bins=bins, range=(0, 90))[0]
 
 
 # ---- rows that a reader will ask about -----------------------------------------------------------
 
 
-class KeptRows(NamedTuple):
-    """Values of some rows of a group; `row_index` says which of its kept rows.
-
-    `attribution` is how far every feature pulls each, where two sets have a joint frame.
-    """
-
-    rows: NDArray[Any]
-    row_index: NDArray[np.intp]
-    attribution: NDArray[np.float64] | None
-
-
 class NotableRows:
     """Keeps, of all rows added, those that rank highest by any of several keys.
 
-    >>> from cospan import JointFrame
-    >>> rng = np.random.default_rng(0)
-    >>> A, B = rng.normal(size=(50, 2)), rng.normal(size=(50, 2)) + 2
-    >>> frame = JointFrame.fit(A, B)
     >>> notable = NotableRows(size=1)
-    >>> scored = frame.align(A)
-    >>> notable.add({"other": scored.theta}, A)
-    >>> bool(scored.theta.argmax() in notable.positions)
-    True
+    >>> notable.add({"other": np.array([0.1, 0.9, 0.3])}, np.eye(3))
+    >>> notable.positions
+    array([1])
     """
 
     def __init__(self, size: int = NOTABLE_ROWS) -> None:
         self.size, self.seen = size, 0
         self.positions: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
-        self._keys: Keys = {}
-        self._rows: NDArray[Any] | None = None
+        self._keys: Ranks = {}
+        self._rows: Rows | None = None
 
-    def add(self, keys: Keys, rows: NDArray[Any]) -> None:
+    def add(self, keys: Ranks, rows: Rows) -> None:
         """Offer rows; those that rank high by any key stay."""
         n = len(rows)
         ahead = self._chosen(keys, n)  # most rows of a chunk have no chance: they are not copied
@@ -294,14 +377,14 @@ class NotableRows:
         self.positions, self._rows = positions[best], values[best]
         self._keys = {name: key[best] for name, key in own.items()}
 
-    def among(self, kept: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    def among(self, kept: NDArray[np.intp]) -> tuple[Rows, NDArray[np.intp]]:
         """The rows whose positions were kept, and their places among these positions."""
         assert self._rows is not None
         place = np.searchsorted(kept, self.positions)
         found = kept[np.minimum(place, len(kept) - 1)] == self.positions
         return self._rows[found], place[found]
 
-    def _chosen(self, keys: Keys, n: int) -> NDArray[np.intp]:
+    def _chosen(self, keys: Ranks, n: int) -> NDArray[np.intp]:
         """Numbers of the rows among the first `size` by any key, rising."""
         best = np.zeros(n, dtype=bool)
         for key in keys.values():
@@ -310,11 +393,8 @@ class NotableRows:
         return np.flatnonzero(best)
 
 
-def keys_of(scored: Scored, own: int | None) -> Keys:
-    """What makes rows worth a look: how much, under each name.
-
-    `own` is the number of the set that the rows are of; None for rows of none.
-    """
+def ranks_of(scored: Scored, own: int | None) -> Ranks:
+    """What makes rows worth a look; `own` is the number of their set, None for rows of none."""
     weights = scored.weights
     first, second = -np.sort(-weights, axis=1)[:, :2].T
     found = {"border": second - first}
@@ -322,22 +402,14 @@ def keys_of(scored: Scored, own: int | None) -> Keys:
         found["other"] = -weights[:, own]
     elif scored.alignment is None:
         found["sure"] = first
-    else:
-        found |= _by_label(scored.theta, scored.labels)
+    else:  # both ends of the angles, of the rows of each label
+        theta = scored.theta
+        labels = np.zeros(len(theta)) if scored.labels is None else scored.labels
+        texts = np.asarray(labels).astype(str)
+        for word in np.unique(texts)[:MOST_LABELS]:
+            for end, key in (("a", -theta), ("b", theta)):
+                found[f"{end} {word}"] = np.where(texts == word, key, -np.inf)
     if scored.strange is not None and not np.isnan(scored.strange).any():
         # Of equally usual rows the stranger one.
         found["neither"] = -scored.typicality.max(axis=1) - TIE_BREAK * scored.strange
     return found
-
-
-def _by_label(theta: NDArray[np.float64], labels: NDArray[Any] | None) -> dict[str, Any]:
-    """Both ends of the angles, of the rows of each label."""
-    if labels is None:
-        return {"a": -theta, "b": theta}
-    texts = np.asarray(labels).astype(str)
-    words = np.unique(texts)[:MOST_LABELS]
-    ends = {}
-    for word in words:
-        for end, key in (("a", -theta), ("b", theta)):
-            ends[f"{end} {word}"] = np.where(texts == word, key, -np.inf)
-    return ends

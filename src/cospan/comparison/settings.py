@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Any
@@ -14,6 +14,9 @@ from cospan.evidence import FEWEST_LABELLINGS
 from cospan.model import DEFAULTS, Given, settled
 from cospan.model import Settings as SetSettings
 
+Progress = Callable[[str, int, int | None], None]  # what is being done, rows done, rows in all
+Reading = dict[str, Any]  # options of :func:`cospan.data.open_source`
+
 
 class Options(Given, total=False):
     """Settings of a comparison, and options of its sources: what may be left out of a call."""
@@ -23,7 +26,7 @@ class Options(Given, total=False):
     n_permutations: int
     score_all: bool | None
     exact: bool | None
-    groups: Any
+    groups: object
     columns: Sequence[str | int] | None
     id_column: str | None
     chunk_rows: int | None
@@ -37,7 +40,7 @@ class Options(Given, total=False):
     image_mode: str
     max_bad_images: int
     text: str | None
-    embed: Any
+    embed: object
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class Settings(SetSettings):
         return replace(self, exact=weak or wide)
 
 
-def split_options(given: Options) -> tuple[dict[str, Any], dict[str, Any]]:
+def split_options(given: Options) -> tuple[Settings, Reading]:
     """The settings of a comparison among what was given, and the options of its sources."""
     for name in given.keys() - Options.__annotations__.keys():
         close = get_close_matches(name, Options.__annotations__, 1)
@@ -92,4 +95,5 @@ def split_options(given: Options) -> tuple[dict[str, Any], dict[str, Any]]:
         raise TypeError(f"A comparison has no argument {name}={meant}")
     known = {field.name for field in fields(Settings)}
     settings = {name: value for name, value in given.items() if name in known}
-    return settings, {name: value for name, value in given.items() if name not in known}
+    reading = {name: value for name, value in given.items() if name not in known}
+    return Settings.of(**settings), reading

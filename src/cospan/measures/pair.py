@@ -11,7 +11,7 @@ from cospan.base.keys import row_keys
 from cospan.base.notes import Note
 from cospan.base.text import plural
 from cospan.base.types import Floats, Index
-from cospan.data import Source, encode, notes_of, open_source
+from cospan.data import encode, notes_of, open_source
 from cospan.errors import InputError
 from cospan.summary import random_rows
 
@@ -49,47 +49,50 @@ def read_pair(
     do not stretch the unit. A feature that never varies is left as it is: its distance counts.
     """
     units = as_option(units, "units", ("own", "raw"))
-    most, seed = as_count(rows, "rows", least=FEWEST_ROWS), as_seed(random_state)
+    most, rng = (
+        as_count(rows, "rows", least=FEWEST_ROWS),
+        np.random.default_rng(as_seed(random_state)),
+    )
     opened = [open_source(X, name=name) for X, name in zip((A, B), names, strict=True)]
     encoded = encode(opened)
     found = [source.read() for source in encoded]
-    sets = [np.asarray(chunk.rows, dtype=np.float64) for chunk in found]
-    for source, one in zip(encoded, sets, strict=True):
-        if len(one) < FEWEST_ROWS:
+    for source, chunk in zip(encoded, found, strict=True):
+        if len(chunk.rows) < FEWEST_ROWS:
             raise InputError(
-                f"{source.name} has {plural(len(one), 'row')}; other measures need at least "
+                f"{source.name} has {plural(len(chunk.rows), 'row')}; other measures need at least "
                 f"{FEWEST_ROWS}."
             )
-    if sets[0].shape[1] != sets[1].shape[1]:
+    d, other = (chunk.rows.shape[1] for chunk in found)
+    if d != other:
         raise InputError(
-            f"{encoded[0].name} has {plural(sets[0].shape[1], 'feature')} and {encoded[1].name} "
-            f"has {sets[1].shape[1]:,}; pass rows with the same features."
+            f"{encoded[0].name} has {plural(d, 'feature')} and {encoded[1].name} has {other:,}; "
+            "pass rows with the same features."
         )
-    rng = np.random.default_rng(seed)
-    kept = [random_rows(len(one), most, rng) for one in sets]
-    a, b = (one[index] for one, index in zip(sets, kept, strict=True))
-    merged = [
-        one.merged[index] for one, index in zip(found, kept, strict=True) if one.merged is not None
-    ]
+    kept = [random_rows(len(chunk.rows), most, rng) for chunk in found]
+    a, b = (
+        np.asarray(chunk.rows, dtype=np.float64)[index]
+        for chunk, index in zip(found, kept, strict=True)
+    )
     keys = row_keys(list(np.vstack([a, b]).T))
-    if len(merged) == 2:  # rare levels that share a feature
-        keys = keys + np.concatenate(merged)
-    kinds = np.unique(keys, return_inverse=True)[1]
+    merged = [chunk.merged for chunk in found]
+    if merged[0] is not None and merged[1] is not None:  # rare levels that share a feature
+        keys = keys + np.concatenate([merged[0][kept[0]], merged[1][kept[1]]])
     if units == "own":
-        pooled = np.sqrt((a.var(axis=0) + b.var(axis=0)) / 2)
-        spread = np.where(a.std(axis=0) > 0, a.std(axis=0), pooled) if first_alone else pooled
+        spread = np.sqrt((a.var(axis=0) + b.var(axis=0)) / 2)
+        if first_alone:
+            spread = np.where(a.std(axis=0) > 0, a.std(axis=0), spread)
         spread[spread == 0] = 1.0
         a, b = a / spread, b / spread
-    features = encoded[0].feature_names or tuple(f"x{i}" for i in range(a.shape[1]))
-    sampled = any(len(one) > most for one in sets)
-    columns = _columns(encoded[0], features)
-    notes = notes_of(encoded)
-    return Pair(a, b, kept[0], kept[1], features, sampled, kinds, columns, notes)
-
-
-def _columns(source: Source, features: tuple[str, ...]) -> tuple[Index, ...]:
-    """The features of each column, with the one that says where it is missing."""
-    if source.plan is None:
-        return tuple(np.array([j]) for j in range(len(features)))
-    owners = np.asarray(source.plan.owners)
-    return tuple(np.flatnonzero(owners == name) for name in dict.fromkeys(owners.tolist()))
+    plan = encoded[0].plan
+    owners = np.arange(d) if plan is None else np.asarray(plan.owners)
+    return Pair(
+        a,
+        b,
+        kept[0],
+        kept[1],
+        names=encoded[0].feature_names or tuple(f"x{i}" for i in range(d)),
+        sampled=any(len(chunk.rows) > most for chunk in found),
+        kinds=np.unique(keys, return_inverse=True)[1],
+        columns=tuple(np.flatnonzero(owners == one) for one in dict.fromkeys(owners.tolist())),
+        notes=notes_of(encoded),
+    )

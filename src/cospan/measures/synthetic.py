@@ -43,71 +43,56 @@ MOST_COLUMNS, MOST_NUMBERS = 50, 250_000  # of levels; that a tree learns from: 
 
 @dataclass(frozen=True, repr=False)
 class Fidelity:
-    """How well synthetic rows stand for real ones. Print it.
+    """How well synthetic rows stand for real ones. Print it."""
 
-    Attributes
-    ----------
-    precision : float
-        Share of the synthetic rows that lie where real rows are: in the ball of one of them.
-    usual_precision : float
-        The same for the real rows, each left out in turn. Some real rows are in no other's ball
-        either, so a precision of this size is all that can be asked for.
-    recall : float
-        Share of the real rows that lie where synthetic rows are.
-    density : float
-        How many balls of real rows hold a synthetic row, in units of what is expected: 1 for
-        fresh real rows, above 1 for rows that crowd where real ones are dense.
-    coverage : float
-        Share of the real rows whose ball holds a synthetic row.
-    distance : ndarray of shape (n_synthetic,)
-        Distance to the nearest real row, in units of that row's own ball: large is impossible.
-    copying : ndarray of shape (n_synthetic,)
-        Distance to the nearest real row, in units of that row's distance to its own nearest real
-        neighbour: near 0 is a copy.
-    missed : ndarray of shape (n_real,)
-        Distance of every real row to the nearest synthetic row, in units of that row's ball.
-    p_impossible, p_copy : ndarray of shape (n_synthetic,)
-        How usual is this distance among real rows, each left out in turn? For `p_impossible` also:
-        how usual is it to break the relations between columns as far as this row does?
-    exact : int
-        How many synthetic rows equal a real row in every value. Where real rows repeat
-        themselves, as categories do, that alone makes no copy: `repeated` is the share of real
-        rows that equal another real row.
-    repeated : float
-    impossible, copies, never_produced : ndarray of int
-        Row numbers worth a look, the worst first: the first two at a false discovery rate of
-        5%, the last where no ball of a synthetic row holds the real row.
-    rows_real, rows_synthetic : ndarray of int
-        Row numbers in the data of the rows that were used: all, or random samples.
-    """
-
-    precision: float
+    precision: float  # share of the synthetic rows in the ball of a real row
+    #: The same for the real rows, each left out in turn: all that can be asked for
     usual_precision: float
-    recall: float
+    recall: float  # share of the real rows in the ball of a synthetic row
+    #: How many balls of real rows hold a synthetic row, in units of what is expected: 1 for fresh
+    #: real rows, above 1 for rows that crowd where real ones are dense
     density: float
-    coverage: float
+    coverage: float  # share of the real rows whose ball holds a synthetic row
+    #: Of every synthetic row: distance to the nearest real row, in units of that row's own ball:
+    #: large is impossible; and in units of that row's distance to its nearest real neighbour: near
+    #: 0 is a copy
     distance: Floats
     copying: Floats
-    missed: Floats
+    missed: Floats  # distance of every real row to the nearest synthetic row, in units of its ball
+    #: How usual is this distance among real rows, each left out in turn? For `p_impossible` also:
+    #: how usual is it to break the relations between columns as far as this row does?
     p_impossible: Floats
     p_copy: Floats
+    #: Synthetic rows that equal a real row in every value. Where real rows repeat themselves, as
+    #: categories do, that makes no copy: `repeated` is the share of them that equal another one
     exact: int
     repeated: float
+    #: Row numbers worth a look, the worst first: two lists at a false discovery rate of 5%, and
+    #: real rows that are in no synthetic row's ball
     impossible: Index
     copies: Index
     never_produced: Index
-    rows_real: Index
+    rows_real: Index  # row numbers in the data of the rows that were used: all, or random samples
     rows_synthetic: Index
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types only, for JSON; rows as row numbers."""
-        numbers = ("precision", "usual_precision", "recall", "density", "coverage")
-        sizes = {"n_real": len(self.rows_real), "n_synthetic": len(self.rows_synthetic)}
-        listed = ("impossible", "copies", "never_produced")
+        numbers = [
+            "precision",
+            "usual_precision",
+            "recall",
+            "density",
+            "coverage",
+            "exact",
+            "repeated",
+        ]
         return {
             **{name: getattr(self, name) for name in (*numbers, "exact", "repeated")},
-            **sizes,
-            **{name: getattr(self, name).tolist() for name in listed},
+            "n_real": len(self.rows_real),
+            "n_synthetic": len(self.rows_synthetic),
+            "impossible": self.impossible.tolist(),
+            "copies": self.copies.tolist(),
+            "never_produced": self.never_produced.tolist(),
         }
 
     def __repr__(self) -> str:

@@ -40,7 +40,6 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import pdist
 from scipy.special import ndtri
 
 from cospan.base import arrays
@@ -464,7 +463,8 @@ def ordered(y: Floats) -> Index:
 
 def median_distance(rows: Floats) -> float:
     """The median distance of two of the rows; that of normal ones where it is 0 or unknown."""
-    step = max(1, len(rows) // _DISTANCE_ROWS)
-    found = pdist(rows[::step][:_DISTANCE_ROWS])
+    some = rows[:: max(1, len(rows) // _DISTANCE_ROWS)][:_DISTANCE_ROWS]
+    squared = [np.sum((some[k + 1 :] - row) ** 2, axis=1) for k, row in enumerate(some)]
+    found = np.sqrt(np.concatenate([np.zeros(0), *squared]))
     median = float(np.median(found)) if len(found) else 0.0
     return median if median > 0 else math.sqrt(2 * rows.shape[1])

@@ -1,8 +1,9 @@
 """Models in files that are safe to pass on: save, load.
 
 A model file is a safetensors file: named arrays, and a header with text. `container` writes and
-reads whole files (format version, digest), `parts` takes frames and costs apart and puts them
-together again, `estimators` does so for fitted estimators, and `reader` checks every entry. Reading
+reads whole files (format version, digest), `parts` takes frames and costs apart by one table and
+puts them together again, `estimators` does so for fitted estimators, and `reader` checks every
+entry. Reading
 a model file executes nothing and unpickles nothing, and it holds no rows of the data: what a frame
 needs are positions and directions, and for "neither" what its own rows cost, one number for each of
 up to 4,096 rows in the order of their size. (Of rows with a single column that number tells the
@@ -28,20 +29,7 @@ from cospan.model_file.container import (
 from cospan.model_file.reader import Parts, Reader
 
 __all__ = [
-    "FORMAT_VERSION",
-    "PROFILE",
-    "PROFILE_VERSION",
-    "Parts",
-    "Reader",
-    "file_bytes",
-    "from_bytes",
-    "is_file_of",
-    "load",
-    "packed",
-    "profile_rows",
-    "row_tensors",
-    "rows_in",
-    "save",
-    "to_bytes",
+    "FORMAT_VERSION", "PROFILE", "PROFILE_VERSION", "Parts", "Reader", "file_bytes", "from_bytes",
+    "is_file_of", "load", "packed", "profile_rows", "row_tensors", "rows_in", "save", "to_bytes",
     "unpacked",
-]
+]  # fmt: skip

@@ -1,9 +1,8 @@
-"""Fitted estimators as named arrays and plain settings, and back."""
+"""Fitted estimators as settings and arrays, and back."""
 
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import numpy as np
@@ -11,45 +10,40 @@ from numpy.typing import NDArray
 
 from cospan.errors import InputError, ModelFileError
 from cospan.estimator import AlignmentAngleClassifier, FittedClasses
-from cospan.model import JointFrame
-from cospan.model_file.parts import host, model_parts, read_model
+from cospan.model import JointFrame, SetCosts
+from cospan.model_file.parts import host, part_of, read_part
 from cospan.model_file.reader import Parts, Reader
 
-# How labels are held, by NumPy's kinds; numbers by NumPy's code of their type.
-_KINDS = {"U": "text", "O": "text objects"}
-_TEXT: dict[str, type] = {"text": str, "text objects": object}
-_NUMBERS = re.compile(r"[<>|=]?[biuf][1248]")
 _PLAIN = (bool, int, float, str, type(None))
 
 
 def estimator_parts(model: object) -> Parts:
-    """The parts of a fitted estimator."""
+    """The parts of a fitted estimator. Labels that are numbers are an array, others a list."""
     if not isinstance(model, AlignmentAngleClassifier):
         raise InputError(
             f"A {type(model).__name__} cannot be saved; pass a JointFrame, SetCosts or a fitted "
             "AlignmentAngleClassifier."
         )
     fitted = model.fitted_parts()
-    tensors: dict[str, NDArray[Any]] = {}
     parameters = model.get_params(deep=False)
+    tensors: dict[str, NDArray[Any]] = {}
     if not isinstance(parameters["center"], str):
-        tensors["parameters.center"] = host(np.asarray(parameters["center"], dtype=float))
+        tensors["center"] = host(np.asarray(parameters["center"], dtype=float))
         parameters["center"] = None
-    labels = model.classes_.tolist()
-    if model.classes_.dtype.kind not in "biufU" and any(type(label) is not str for label in labels):
-        raise InputError("A model file holds classes that are numbers or text; these are neither.")
-    names = getattr(model, "feature_names_in_", None)
-    settings = {
+    settings: dict[str, Any] = {
         "kind": "classifier",
         "parameters": {name: _plain(value, name) for name, value in parameters.items()},
-        "classes": labels,
-        "classes_type": _KINDS.get(model.classes_.dtype.kind, model.classes_.dtype.str),
-        "n_features_in": int(model.n_features_in_),
-        "feature_names_in": None if names is None else [str(name) for name in names],
         "weighting": fitted.weighting,
         "threshold": float(fitted.threshold),
     }
-    return Parts(settings, tensors) | model_parts(fitted.model).inside("model")
+    if model.classes_.dtype.kind in "biuf":
+        tensors["classes"] = model.classes_
+    elif all(type(label) is str for label in model.classes_.tolist()):
+        settings["classes"] = model.classes_.tolist()
+        settings["objects"] = model.classes_.dtype == object
+    else:
+        raise InputError("A model file holds classes that are numbers or text; these are neither.")
+    return Parts(settings, tensors) | part_of(fitted.model).inside("model")
 
 
 def _plain(value: Any, name: str) -> Any:
@@ -62,43 +56,32 @@ def _plain(value: Any, name: str) -> Any:
 
 def read_estimator(read: Reader) -> AlignmentAngleClassifier:
     """The estimator these parts were taken from."""
-    model = read_model(read.section("model"))
-    classes = _classes(read)
-    if len(classes) != (2 if isinstance(model, JointFrame) else model.geometry.n_sets):
-        raise ModelFileError("The estimator's classes are not as many as its model's sets.")
-    n_features = read.integer("n_features_in", least=model.n_features, most=model.n_features)
+    model, classes = read_part(read.section("model"), JointFrame, SetCosts), _classes(read)
     weighting = read.choice("weighting", "cost", "frame")
-    if weighting == "frame" and model.geometry.affine:
-        raise ModelFileError("The estimator's weighting does not belong to its model's span.")
-    fitted = FittedClasses(model, weighting, read.number("threshold", most=math.pi / 2))
-    names = read.names("feature_names_in", n_features)
+    if len(classes) != model.geometry.n_sets or (weighting == "frame" and model.geometry.affine):
+        raise ModelFileError("The estimator's classes or weighting do not fit its model.")
+    parameters: dict[str, Any] = dict(read.value("parameters", dict))
+    expected = set(AlignmentAngleClassifier().get_params(deep=False))
+    if set(parameters) != expected or not all(type(x) in _PLAIN for x in parameters.values()):
+        raise ModelFileError("The estimator's parameters are not those of this version.")
+    if parameters["center"] is None:
+        parameters["center"] = read.tensor("center", "*")
     return AlignmentAngleClassifier.from_fitted(
-        fitted, classes, n_features, names, **_parameters(read)
+        FittedClasses(model, weighting, read.number("threshold", 0, math.pi / 2)),
+        classes,
+        model.n_features,
+        model.feature_names,
+        **parameters,
     )
 
 
-def _parameters(read: Reader) -> dict[str, Any]:
-    found: dict[str, Any] = dict(read.value("parameters", dict))
-    expected = set(AlignmentAngleClassifier().get_params(deep=False))
-    if set(found) != expected or not all(type(x) in _PLAIN for x in found.values()):
-        raise ModelFileError("The estimator's parameters are not those of this version.")
-    if found["center"] is None:
-        found["center"] = read.tensor("parameters.center", None)
-    return found
-
-
 def _classes(read: Reader) -> NDArray[Any]:
-    kind = read.value("classes_type", str)
-    labels = read.value("classes", list)
-    if kind in _TEXT and all(type(label) is str for label in labels):
-        classes: NDArray[Any] = np.array(labels, dtype=_TEXT[kind])
-    elif _NUMBERS.fullmatch(kind) and all(type(x) in (bool, int, float) for x in labels):
-        try:
-            classes = np.array(labels, dtype=np.dtype(kind))
-        except (TypeError, ValueError, OverflowError):
-            raise ModelFileError("The estimator's classes do not fit their type.") from None
-    else:
-        raise ModelFileError("The estimator's classes are neither numbers nor text.")
-    if not bool(np.all(classes[:-1] < classes[1:])):
+    classes = read.tensors.get("classes")
+    if classes is None:
+        labels = read.value("classes", list)
+        if not all(type(label) is str for label in labels):
+            raise ModelFileError("The estimator's classes are neither numbers nor text.")
+        classes = np.array(labels, dtype=object if read.value("objects", bool) else str)
+    if classes.ndim != 1 or not bool(np.all(classes[:-1] < classes[1:])):
         raise ModelFileError("The estimator's classes are not in order, each once.")
     return classes

@@ -6,7 +6,6 @@ so that a file that is not a model gives one clear error and never a half-built 
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -16,8 +15,8 @@ from numpy.typing import NDArray
 
 from cospan.errors import ModelFileError
 
-_LARGEST = sys.float_info.max
-ABOVE_0, BELOW_1 = math.ulp(0.0), math.nextafter(1.0, 0.0)
+LARGEST = sys.float_info.max
+ANY = "*"  # length of an array
 
 
 class Parts(NamedTuple):
@@ -37,15 +36,24 @@ class Parts(NamedTuple):
 class Reader:
     """Asks for entries and says what is wrong with them."""
 
-    def __init__(self, settings: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> None:
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        tensors: Mapping[str, NDArray[Any]],
+        lengths: dict[str, int] | None = None,
+    ) -> None:
         self.settings = settings
         self.tensors = tensors
+        self.lengths = {} if lengths is None else lengths  # that shapes have named so far
 
     def section(self, name: str) -> Reader:
         """What the file holds of a model inside the model."""
         start = name + "."
         inside = {k.removeprefix(start): v for k, v in self.tensors.items() if k.startswith(start)}
-        return Reader(self.value(name, dict), inside)
+        return Reader(self.value(name, dict), inside, self.lengths)
+
+    def has(self, name: str) -> bool:
+        return name in self.settings or name in self.tensors
 
     def value(self, name: str, *kinds: type) -> Any:
         """A setting of one of these kinds."""
@@ -56,7 +64,7 @@ class Reader:
             raise ModelFileError(f"The model's setting {name!r} is of the wrong kind.")
         return value
 
-    def number(self, name: str, least: float = 0.0, most: float = _LARGEST) -> float:
+    def number(self, name: str, least: float = -LARGEST, most: float = LARGEST) -> float:
         value = self.value(name, float, int)
         if not least <= value <= most:
             raise ModelFileError(f"The model's setting {name!r} is out of its range.")
@@ -67,36 +75,42 @@ class Reader:
         self.number(name, least, most)
         return value
 
+    def counts(self, name: str, count: int) -> list[int]:
+        """So many whole numbers of at least 0."""
+        found: list[int] = self.value(name, list)
+        if len(found) != count or not all(type(n) is int and n >= 0 for n in found):
+            raise ModelFileError(f"The model's setting {name!r} is out of its range.")
+        return found
+
     def choice(self, name: str, *options: str) -> str:
         value = self.value(name, str)
         if value not in options:
             raise ModelFileError(f"The model's setting {name!r} is {value!r}, which is unknown.")
         return str(value)
 
-    def names(self, name: str, count: int) -> tuple[str, ...] | None:
-        """None, or one text for each feature."""
-        found = self.value(name, list, type(None))
-        if found is None:
-            return None
+    def names(self, name: str, count: int) -> tuple[str, ...]:
+        """One text for each feature."""
+        found = self.value(name, list)
         if len(found) != count or not all(type(x) is str for x in found):
             raise ModelFileError("The model does not have one name for each feature.")
         return tuple(found)
 
-    def tensor(
-        self, name: str, *shape: int | None, least: float = -_LARGEST
-    ) -> NDArray[np.float64]:
-        """A finite float64 tensor; None in the shape allows any length."""
+    def tensor(self, name: str, *shape: int | str, least: float = -LARGEST) -> NDArray[np.float64]:
+        """A finite float64 tensor; a letter in the shape stands for one length, "*" for any."""
         if name not in self.tensors:
             raise ModelFileError(f"The model lacks the array {name!r}; save it again.")
         found = self.tensors[name]
-        fits = len(found.shape) == len(shape) and all(
-            want in (None, have) for want, have in zip(shape, found.shape, strict=True)
-        )
+        fits = len(found.shape) == len(shape) and all(map(self._fits, shape, found.shape))
         if not fits or found.dtype != np.float64 or not np.isfinite(found).all():
             raise ModelFileError(f"The model's array {name!r} has the wrong shape or values.")
         if np.any(found < least):
             raise ModelFileError(f"The model's array {name!r} is out of its range.")
         return found
+
+    def _fits(self, want: int | str, have: int) -> bool:
+        if isinstance(want, str) and want != ANY:
+            want = self.lengths.setdefault(want, have)
+        return want in (ANY, have)
 
     def whole(self, name: str, least: int = -(2**62), below: int = 2**62) -> NDArray[np.int64]:
         """One dimension of whole numbers within a range."""
@@ -106,7 +120,3 @@ class Reader:
         if np.any((found < least) | (found >= below)):
             raise ModelFileError(f"The model's array {name!r} is out of its range.")
         return found
-
-    def optional_tensor(self, name: str, *shape: int | None) -> NDArray[np.float64] | None:
-        """The same, or None where there is none of this name."""
-        return self.tensor(name, *shape) if name in self.tensors else None

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from cospan.base.types import Floats, Index
 
 from .functions import Watched
+from .windows import Every
 
 #: With fewer windows of reference nothing can be judged.
 FEWEST_WINDOWS = 14
@@ -36,8 +37,6 @@ SIMULATED, AR = 20_000, 0.5
 TAIL, MOST_SIMULATED = 0.01, 400
 #: Standard errors by which skewness and kurtosis must exceed those of normal values.
 ALLOWANCE = 1.0
-#: A rolling reference is learned again after so many windows, and ends so many before.
-ROLLING_STEP, ROLLING_GAP = 7, 7
 #: Kinds of functions that say something of two columns, or of one given the others.
 BETWEEN = ("relation", "given", "scatter")
 
@@ -136,12 +135,11 @@ class Alarm:
     judged: NDArray[np.bool_]  # functions that most windows of the reference have rows for
 
     @classmethod
-    def learn(
-        cls, X: Floats, N: Floats, phase: Index, season: int, rate: float, per_year: float
-    ) -> Alarm:
+    def learn(cls, X: Floats, N: Floats, phase: Index, rate: float, every: Every) -> Alarm:
         """Learn from values and row counts of the reference's windows, (windows, functions)."""
-        W, m = X.shape
+        W, season = len(X), every.season
         use = N > 0
+        judged = use.sum(axis=0) >= W / 2
         count = np.maximum(use.sum(axis=0), 1)
         mean = np.where(use, X, 0.0).sum(axis=0) / count
         D = np.where(use, X - mean, 0.0)
@@ -151,10 +149,10 @@ class Alarm:
         between = (D * D).sum(axis=0) / np.maximum(count - 1, 1)
         tau2 = np.maximum(0.0, between - noise.sum(axis=0) / count)
         g = long_run(D / np.sqrt(tau2 + np.where(use, noise, 1.0)))
-        h = threshold(W, m, rate, per_year) * (1 + RESEMBLING * g / W)
+        h = threshold(W, max(1, int(judged.sum())), rate, every.per_year) * (1 + RESEMBLING * g / W)
         Z = D / np.sqrt(tau2 + np.where(use, noise, 1.0))
         h = np.concatenate([h, h]) * tails(Z, g, slack(W))
-        return cls(W, mean, pattern, tau2, g, slack(W), h, use.sum(axis=0) >= W / 2)
+        return cls(W, mean, pattern, tau2, g, slack(W), h, judged)
 
     def z(self, X: Floats, N: Floats, phase: Index) -> Floats:
         """Standardised values of windows; 0 where a function has no rows."""
@@ -195,16 +193,10 @@ class Run:
     )  # functions that passed, by window
 
 
-@dataclass(frozen=True, eq=False)
-class Followed:
-    """The sums of all windows: the largest over its threshold, and the episodes."""
+def follow(Z: Floats, H: Floats, k: float) -> tuple[Floats, list[Run]]:
+    """The largest sum of each window over its threshold, and the runs of alarms.
 
-    level: Floats
-    runs: tuple[Run, ...]
-
-
-def follow(Z: Floats, H: Floats, k: float) -> Followed:
-    """Follow the sums of windows: z are (windows, functions), thresholds of rises, then of falls.
+    z are (windows, functions), thresholds of rises, then of falls.
 
     While an episode lasts a sum is capped at its threshold and has half the mean deviation taken
     off, so that it ends soon after its cause; another function that passes meanwhile is announced.
@@ -242,7 +234,7 @@ def follow(Z: Floats, H: Floats, k: float) -> Followed:
             now.end, now = last, None
     for run in runs:
         run.evidence = np.maximum(*np.split(run.evidence, 2))
-    return Followed(level, tuple(runs))
+    return level, runs
 
 
 def blamed(table: Sequence[Watched], evidence: Floats) -> tuple[str, ...]:

@@ -16,19 +16,15 @@ import numpy as np
 
 from cospan.base.notes import Note, warn
 from cospan.comparison import compare
-from cospan.data import Options, Source, Table
+from cospan.data import Options, Source
 from cospan.errors import CospanError, CospanWarning, InputError
 
 from .files import is_monitoring_file, is_profile_file
-from .profile import KEPT_ROWS, Profile, learn_profile
-from .result import FEWEST_ROWS, Monitoring, Record
-from .windows import Every, Windows, as_every, opened, read_windows
+from .profile import Profile, learn_profile
+from .result import FEWEST_ROWS, Met, Monitoring
+from .windows import Every, Kept, as_every, opened, read_windows
 
 Progress = Callable[[str, int, int | None], None]
-DETAILS = ("alarms", "all")
-_HOW_LONG = (
-    'How long is a window? Say it with every=, for instance every="day" or every="1000-rows".'
-)
 
 
 def monitor(
@@ -90,31 +86,38 @@ def monitor(
     >>> print(found.episodes[0].start, found.episodes[0].columns)
     1201 ('x1',)
     """
-    _refuse_unknown(options)
-    if details not in DETAILS:
-        raise InputError(f'details is "alarms" or "all", not {details!r}.')
+    _check(options, details, false_alarms)
     notes: list[Note] = []
     past = _past(reference, false_alarms, rolling)
     if past is None:
         profile = _profile(reference, time, every, options, notes)
         profile = replace(profile, every=_same_every(profile, every))
-        rate = _as_rate(1.0 if false_alarms is None else false_alarms)
-        past = Monitoring(profile, (), rate, name or "", bool(rolling))
+        none = profile.windows.take(np.zeros(0, dtype=np.intp))
+        past = Monitoring(profile, none, {}, float(false_alarms or 1), name or "", bool(rolling))
     else:
         _same_every(past.reference, every)
         past = replace(past, went_on=True)
-    found, windows = _measured(past, data, time, name, options, notes)
-    found = _compared(found, windows, details, seed, progress)
+    found, kept = _measured(past, data, time, name, options, notes)
+    found = _compared(found, kept, details == "all", seed, progress)
     warn(notes)
     return replace(found, notes=tuple(dict.fromkeys([*found.notes, *map(str, notes)])))
 
 
-def _refuse_unknown(options: dict[str, Any]) -> None:
+def _check(options: dict[str, Any], details: str, rate: Any) -> None:
     known = [*signature(monitor).parameters, *(field.name for field in fields(Options))]
     for name in options.keys() - set(known):
         close = get_close_matches(name, known, 1)
         meant = f"did you mean {close[0]}=?" if close else "help(cospan.monitor) lists them."
         raise TypeError(f"monitor has no argument {name}=; {meant}")
+    if details not in ("alarms", "all"):
+        raise InputError(f'details is "alarms" or "all", not {details!r}.')
+    number = isinstance(rate, int | float | np.integer | np.floating)
+    if rate is not None and (
+        isinstance(rate, bool) or not number or not 0 < rate <= sys.float_info.max
+    ):
+        raise InputError(
+            f"{rate!r} is not a number of false alarms; give false_alarms= a number above 0."
+        )
 
 
 def _past(reference: Any, false_alarms: float | None, rolling: bool | None) -> Monitoring | None:
@@ -123,10 +126,11 @@ def _past(reference: Any, false_alarms: float | None, rolling: bool | None) -> M
         reference = Monitoring.load(reference)
     if not isinstance(reference, Monitoring):
         return None
-    for key, given, own in (
-        ("false_alarms", false_alarms, reference.rate),
-        ("rolling", rolling, reference.rolling),
-    ):
+    both = {
+        "false_alarms": (false_alarms, reference.rate),
+        "rolling": (rolling, reference.rolling),
+    }
+    for key, (given, own) in both.items():
         if given is not None and given != own:
             raise InputError(
                 f"This monitoring was begun with {key}={own!r}; leave that out, or begin a new one."
@@ -143,28 +147,20 @@ def _profile(
         return Profile.load(reference)
     if isinstance(reference, Profile):
         return reference
-    if every is None:
-        raise InputError(_HOW_LONG)
     if not isinstance(time, str | None):
         time = every = None  # the times of the reference are not given
-    return learn_profile(reference, notes, time, every, KEPT_ROWS, None, options)
-
-
-def _as_rate(value: Any) -> float:
-    number = isinstance(value, int | float | np.integer | np.floating)
-    if isinstance(value, bool) or not number or not 0 < value <= sys.float_info.max:
-        raise InputError(
-            f"{value!r} is not a number of false alarms; give false_alarms= a number above 0."
-        )
-    return float(value)
+    return learn_profile(reference, notes, time, every, **options)
 
 
 def _same_every(profile: Profile, every: Any) -> Every:
     """How long windows are: as asked, and as the reference's are."""
-    if every is None and profile.every is None:
-        raise InputError(_HOW_LONG)
     length = profile.every if every is None else as_every(every)
-    if length is None or (profile.every is not None and profile.every != length):
+    if length is None:
+        raise InputError(
+            'How long is a window? Say it with every=, for instance every="day" or '
+            'every="1000-rows".'
+        )
+    if profile.every not in (None, length):
         raise InputError(
             f"The reference has windows of {profile.every} and every= asks for {length}; make "
             "both the same."
@@ -179,66 +175,61 @@ def _measured(
     name: str | None,
     options: dict[str, Any],
     notes: list[Note],
-) -> tuple[Monitoring, Windows]:
-    """The monitoring with the windows of the data, and these with their rows."""
-    profile = past.reference
-    time = time if time is not None or not past.every.timed else profile.time or None
+) -> tuple[Monitoring, Kept]:
+    """The monitoring with the windows of the data, and their rows."""
+    profile, every, old = past.reference, past.every, past.measured
+    time = time if time is not None or not every.timed else profile.time or None
     sources = opened(data, time, **options)
     called = name or (sources[0].name if len(sources) == 1 else f"{len(sources)} sets")
     for source in sources:
-        _check_kind(profile, source)
-    windows = read_windows(sources, time, past.every, called)
-    notes += windows.notes
-    if not past.every.timed and past.records:
-        first = 1 + past.records[-1].measured.code
-        windows.parts = {first + code: part for code, part in windows.parts.items()}
-    records = [Record(one) for one in profile.measure(windows)]
-    known = {one.measured.code: one.measured for one in past.records}
-    for one in (record.measured for record in records):
-        old = known.get(one.code)
-        if old is not None and (old.rows, old.digest) != (one.rows, one.digest):
-            text = (
-                f"{past.every.label(one.code)} was there already, with {old.rows:,} rows; the "
-                f"{one.rows:,} rows now given take their place."
+        if (profile.plan is None) != isinstance(source, Source):
+            kinds = ("an array", "a table") if profile.plan is None else ("a table", "an array")
+            raise InputError(f"{source.name} is {kinds[1]}, and the reference is {kinds[0]}.")
+        if isinstance(source, Source) and source.n_features != len(profile.names):
+            raise InputError(
+                f"{source.name} has {source.n_features} features and the reference "
+                f"{len(profile.names)}."
             )
-            notes.append(Note("window replaced", text, loud=True))
-    return replace(past, name=past.name or called).extended(records, name=called), windows
-
-
-def _check_kind(profile: Profile, source: Source | Table) -> None:
-    if (profile.plan is None) != isinstance(source, Source):
-        kinds = ("an array", "a table") if profile.plan is None else ("a table", "an array")
-        raise InputError(f"{source.name} is {kinds[1]}, and the reference is {kinds[0]}.")
-    if isinstance(source, Source) and source.n_features != len(profile.names):
-        raise InputError(
-            f"{source.name} has {source.n_features} features and the reference "
-            f"{len(profile.names)}."
+    kept = read_windows(sources, time, every, called, notes)
+    if not every.timed and len(old.codes):
+        kept = kept._replace(codes=kept.codes + 1 + old.codes[-1])
+    new, found = profile.measure(kept)
+    _, a, b = np.intersect1d(old.codes, new.codes, return_indices=True)
+    changed = (old.counts[a] != new.counts[b]) | (old.digests[a] != new.digests[b])
+    for i, j in zip(a[changed], b[changed], strict=True):
+        text = (
+            f"{every.label(int(new.codes[j]))} was there already, with {old.counts[i]:,} rows; the "
+            f"{new.counts[j]:,} rows now given take their place."
         )
+        notes.append(Note("window replaced", text, loud=True))
+    longer = replace(
+        past,
+        measured=old.joined(new),
+        met={**past.met, **{code: Met(findings) for code, findings in found.items()}},
+        latest=frozenset(found),
+        name=f"{called} and earlier windows" if len(old.codes) else past.name or called,
+    )
+    return longer, kept
 
 
 def _compared(
-    found: Monitoring, windows: Windows, details: str, seed: int, progress: Progress | None
+    found: Monitoring, kept: Kept, all_of_them: bool, seed: int, progress: Progress | None
 ) -> Monitoring:
     """With comparisons of the windows that raise an alarm, or of all where that is wanted."""
-    every = details == "all" or not found.can_judge
-    wanted = {w.code for w in found.new_windows if w.alarm or (every and w.rows >= FEWEST_ROWS)}
-    profile, records, done = found.reference, [], 0
-    for one in found.records:
-        code = one.measured.code
-        if code in wanted and code in windows.parts:
-            if progress is not None:
-                progress("comparing windows", done, len(wanted))
-            done += 1
-            rows = windows.parts[code].joined().rows
-            label = found.every.label(code)
-            with warnings.catch_warnings(), suppress(CospanError):
-                warnings.simplefilter("ignore", CospanWarning)
-                pair = compare(
-                    profile.kept_rows, rows, name_a=profile.name, name_b=label, seed=seed,
-                    **profile.options,
-                )  # fmt: skip
-                one = replace(
-                    one, size=pair.size, p=pair.p, findings=pair.findings, comparison=pair
-                )
-        records.append(one)
-    return replace(found, records=tuple(records))
+    profile, met = found.reference, dict(found.met)
+    every = all_of_them or not found.can_judge
+    windows = [one for one in found.windows if one.code in found.latest]
+    wanted = [one for one in windows if one.alarm or (every and one.rows >= FEWEST_ROWS)]
+    for done, window in enumerate(wanted):
+        if progress is not None:
+            progress("comparing windows", done, len(wanted))
+        rows = kept.of(int(np.searchsorted(kept.codes, window.code)))
+        with warnings.catch_warnings(), suppress(CospanError):
+            warnings.simplefilter("ignore", CospanWarning)
+            pair = compare(
+                profile.kept_rows, rows, name_a=profile.name, name_b=window.label, seed=seed,
+                **profile.options,
+            )  # fmt: skip
+            findings = tuple(dict.fromkeys((*met[window.code].findings, *pair.findings)))
+            met[window.code] = Met(findings, pair.size, pair.p, pair)
+    return replace(found, met=met)

@@ -4,22 +4,23 @@ Each function gives a window one value, with sampling variance 1/n for n rows be
 Legendre polynomials of ranks (mean, spread, shape), of what the other columns leave open (given,
 scatter), shares on the arcsine scale (levels, gaps, the most frequent value), and correlations on
 Fisher's scale. What never occurred in the reference, a first gap or a new level, counts two
-standard deviations a row: one row is no alarm, five within days are.
+standard deviations a row: one row is no alarm, five within days are. Averages of numbers, in the
+user's units, are there to be shown and raise no alarm.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from cospan.base.keys import row_keys
 from cospan.base.types import Floats, Index
 from cospan.data import Encoder, EncodingPlan
-from cospan.evidence import Reading, legendre
+from cospan.evidence import Held, Reading, legendre
 
 #: Functions that are watched at most, relations among them, and levels of a category.
 MOST_FUNCTIONS, MOST_RELATIONS, LEVELS = 500, 60, 8
@@ -36,7 +37,10 @@ RUNS = 5
 #: A correlation needs more rows than these, both columns must vary, and 1 is not on Fisher's scale.
 FEW_ROWS, VARIES, NEARLY_ONE = 6, 1e-3, 0.98
 #: Which functions stay where there are too many.
-FIRST = ("mean", "missing", "new", "stuck", "spread", "level", "given", "scatter", "shape")
+FIRST = (
+    "mean", "missing", "new", "stuck", "spread", "level", "given", "scatter", "shape", "relation",
+)  # fmt: skip
+SHARES = ("missing", "level", "new", "stuck")
 #: The code of a level that the reference does not have.
 NEW = -1
 #: Parts of a date that move with time whatever the data does.
@@ -50,9 +54,9 @@ class Watched(NamedTuple):
     column: str
     detail: str = ""
 
-    @property
-    def share(self) -> bool:
-        return self.kind in ("missing", "level", "new", "stuck")
+
+#: A function, its value in each window (of shares the counts), and the rows behind it.
+Measure = tuple[Watched, Floats, Floats]
 
 
 class Read(NamedTuple):
@@ -63,6 +67,15 @@ class Read(NamedTuple):
     absurd: Mapping[str, int]
     unread: Mapping[str, int]
 
+    def take(self, at: Index) -> Read:
+        """Some of the rows."""
+        parts = (one._replace(values=one.values[at]) for one in self.readings)
+        return self._replace(readings=tuple(parts))
+
+    def keys(self) -> NDArray[np.uint64]:
+        """A number for each row, equal for equal rows."""
+        return row_keys([one.values for one in self.readings])
+
 
 def read_rows(rows: Any, plan: EncodingPlan | None, names: Sequence[str]) -> Read:
     """Rows as they came, as numbers and codes of levels; NaN where a value is missing."""
@@ -70,8 +83,7 @@ def read_rows(rows: Any, plan: EncodingPlan | None, names: Sequence[str]) -> Rea
         return Read(tuple(names), tuple(Reading(j, "", x) for j, x in enumerate(rows.T)), {}, {})
     encoder = Encoder(plan.without_filling("error"), np.dtype(np.float64), "")
     batch = rows.combine_chunks().to_batches()[0]
-    encoded, place = encoder.rows(batch), 0
-    watched = encoder.watched(batch)
+    encoded, watched, place = encoder.rows(batch), encoder.watched(batch), 0
     readings: list[Reading] = []
     for column in plan.used:
         values = encoded[:, place : place + len(column.features)]
@@ -101,8 +113,8 @@ class Windowed:
 
     def __init__(self, starts: Index, n: int) -> None:
         self.starts = starts
-        self.rows = np.diff(np.append(starts, n))
-        self.of = np.repeat(np.arange(len(starts)), self.rows)
+        self.rows = np.diff(np.append(starts, n)).astype(np.float64)
+        self.of = np.repeat(np.arange(len(starts)), self.rows.astype(np.intp))
 
     def sums(self, values: NDArray[Any]) -> Floats:
         return np.asarray(np.add.reduceat(values.astype(np.float64), self.starts, axis=0))
@@ -123,126 +135,98 @@ class Windowed:
         return top
 
 
-class _Scores(NamedTuple):
-    """Normal scores of numbers and indicators of levels, standardised by the reference."""
-
-    of: tuple[tuple[int, int], ...]  # the place of the reading, and a level's code or -1
-    column: Index
-    center: Floats
-    unit: Floats
-
-    def values(self, readings: Sequence[Reading], ranks: Mapping[int, Floats]) -> Floats:
-        found = np.empty((len(readings[0].values) if readings else 0, len(self.of)))
-        for k, (place, level) in enumerate(self.of):
-            if level >= 0:
-                found[:, k] = readings[place].values == level
-            else:
-                found[:, k] = np.nan_to_num(special.ndtri((0.998 * ranks[place] + 1) / 2))
-        return (found - self.center) / self.unit
-
-
-@dataclass(frozen=True, eq=False)
 class Functions:
     """Functions of a window, as rows of the reference fix them."""
 
-    names: tuple[str, ...]
-    orders: tuple[Floats, ...]  # of each reading the sorted values of a number; else none
-    levels: tuple[tuple[int, ...], ...]  # of each reading the codes of levels that are watched
-    scores: _Scores
-    left: Index  # the scores of numbers
-    solve: tuple[Floats, ...]  # what the others leave of these, without each run, and by all rows
-    sides: Floats  # (left, rows): what is left of the reference's rows out of its run, sorted
-    sizes: Floats  # the same of its absolute value
-    pairs: Index  # (p, 2): scores that are correlated in the reference
-
-    @classmethod
-    def learn(cls, read: Read, run: Index) -> Functions:
+    def __init__(self, read: Read, run: Index) -> None:
         """Learn from rows of the reference; `run` is the run of windows of each one."""
-        orders, levels, of = [], [], []
+        self.orders: list[Floats] = []  # of each reading the sorted values of a number
+        self.levels: list[list[int]] = []  # of each reading the codes of levels that are watched
+        self.scored: list[tuple[int, int]] = []  # the place of a reading, and a level's code or -1
         for place, one in enumerate(read.readings):
             known = one.values[~np.isnan(one.values)]
-            orders.append(np.sort(known) if one.levels is None else np.zeros(0))
+            self.orders.append(np.sort(known) if one.levels is None else np.zeros(0))
             codes, counts = np.unique(known[known != NEW], return_counts=True)
-            first: Index = np.argsort(-counts, kind="stable")[: None if one.levels else 0]
-            levels.append(tuple(int(codes[k]) for k in first[:LEVELS]))
-            common = [k for k in first if SHARE < counts[k] / len(one.values) < 1 - SHARE]
-            if one.related:
-                scored = [-1] if one.levels is None else [int(codes[k]) for k in common[:LEVELS]]
-                of += [(place, level) for level in (scored[:1] if len(scored) == 2 else scored)]
-        of = of[:MOST_SCORES]
-        column = np.array([read.readings[place].column for place, _ in of], dtype=np.intp)
-        plain = _Scores(tuple(of), column, np.zeros(len(of)), np.ones(len(of)))
-        bare = cls(
-            read.names, tuple(orders), tuple(levels), plain, column[:0], (), np.zeros((0, 0)),
-            np.zeros((0, 0)), np.zeros((0, 2), dtype=np.intp),
-        )  # fmt: skip
-        G = plain.values(read.readings, bare.ranks(read.readings))
-        scores = plain._replace(center=G.mean(axis=0), unit=np.maximum(G.std(axis=0), 1e-9))
-        G = (G - scores.center) / scores.unit
-        several = len(set(column.tolist())) > 1
-        left = np.flatnonzero([level < 0 for _, level in of]) if several else column[:0]
+            first = np.argsort(-counts, kind="stable")[: LEVELS if one.levels else 0]
+            self.levels.append(codes[first].astype(int).tolist())
+            share = counts[first] / len(one.values)
+            common = codes[first[(share > SHARE) & (share < 1 - SHARE)]].astype(int).tolist()
+            scored = [-1] if one.levels is None else common[:1] if len(common) == 2 else common
+            self.scored += [(place, level) for level in scored if one.related]
+        del self.scored[MOST_SCORES:]
+        self.center, self.unit = np.zeros(len(self.scored)), np.ones(len(self.scored))
+        G = self.scores(read, self.ranks(read))
+        self.center, self.unit = G.mean(axis=0), np.maximum(G.std(axis=0), 1e-9)
+        G = (G - self.center) / self.unit
+        column = np.array([read.readings[k].column for k, _ in self.scored], dtype=np.intp)
+        self.pairs = _pairs(G, column)
+        self.left = np.flatnonzero([level < 0 for _, level in self.scored])  # scores of numbers
+        if len(set(column.tolist())) < 2:
+            self.left = self.left[:0]
+        # What the others leave of these, without each run, and by all rows; and sorted, what is
+        # left of the reference's own rows out of their run.
         others = [G[run != f] if (run != f).any() else G for f in range(RUNS)]
-        solve = tuple(_solve(part, column, left) for part in (*others, G))
-        residual = np.concatenate([G[run == f] @ solve[f] for f in range(RUNS)])
-        order = np.concatenate([np.flatnonzero(run == f) for f in range(RUNS)])
-        for k, place in enumerate(of[j][0] for j in left):  # of a missing value nothing is left
-            residual[np.isnan(read.readings[place].values[order]), k] = np.nan
-        return cls(
-            read.names, tuple(orders), tuple(levels), scores, left, solve,
-            np.sort(residual.T, axis=1), np.sort(np.abs(residual).T, axis=1), _pairs(G, column),
-        )  # fmt: skip
+        self.solve = [_solve(part, column, self.left) for part in (*others, G)]
+        rest = np.stack([G @ solve for solve in self.solve[:RUNS]])[run, np.arange(len(G))]
+        for k, j in enumerate(self.left):  # of a missing value nothing is left
+            rest[np.isnan(read.readings[self.scored[j][0]].values), k] = np.nan
+        self.sides, self.sizes = np.sort(rest.T, axis=1), np.sort(np.abs(rest).T, axis=1)
 
-    def ranks(self, readings: Sequence[Reading]) -> dict[int, Floats]:
+    def ranks(self, read: Read) -> dict[int, Floats]:
         """Ranks of numbers among the reference's, from -1 to 1; NaN where there is no value."""
         found = {}
-        for place, (one, order) in enumerate(zip(readings, self.orders, strict=True)):
+        for place, (one, order) in enumerate(zip(read.readings, self.orders, strict=True)):
             if one.levels is None:
                 found[place] = np.where(np.isnan(one.values), np.nan, _ranked(one.values, order))
         return found
 
-    def measured(
-        self, read: Read, starts: Index, run: int = RUNS
-    ) -> Iterator[tuple[Watched, Floats, Floats]]:
-        """Every function of each window: values, of shares the counts, and the rows behind them.
+    def scores(self, read: Read, ranks: Mapping[int, Floats]) -> Floats:
+        """Normal scores of numbers and indicators of levels, standardised by the reference."""
+        found = np.empty((len(read.readings[0].values), len(self.scored)))
+        for k, (place, level) in enumerate(self.scored):
+            if level >= 0:
+                found[:, k] = read.readings[place].values == level
+            else:
+                found[:, k] = np.nan_to_num(special.ndtri((0.998 * ranks[place] + 1) / 2))
+        return (found - self.center) / self.unit
 
-        The windows begin at `starts`; of those of the reference, `run` is the run to leave out.
+    def measured(self, read: Read, starts: Index, run: int = RUNS) -> Iterator[Measure]:
+        """Every function of the windows that begin at `starts`.
+
+        Of windows of the reference, `run` is the run to leave out.
         """
         windows = Windowed(starts, len(read.readings[0].values))
-        ranks = self.ranks(read.readings)
+        ranks = self.ranks(read)
         told: set[int] = set()
         for place, one in enumerate(read.readings):
-            name, known = self.names[one.column], ~np.isnan(one.values)
+            name, known = read.names[one.column], ~np.isnan(one.values)
             if one.column not in told:
                 told.add(one.column)
-                yield Watched("missing", name), windows.sums(~known), windows.rows.astype(float)
-            n = windows.sums(known)
+                yield Watched("missing", name), windows.sums(~known), windows.rows
             if one.levels is not None:
-                yield from self._levels(place, one, windows, n)
+                yield from self._levels(place, one, name, windows)
                 continue
-            for kind, values in zip(
-                ("mean", "spread", "shape", "shape"), legendre(ranks[place]), strict=True
-            ):
+            yield Watched("average", name, one.part), *windows.mean(one.values, known)
+            kinds = ("mean", "spread", "shape", "shape")
+            for kind, values in zip(kinds, legendre(ranks[place]), strict=True):
                 yield Watched(kind, name, one.part), *windows.mean(values, known)
-            yield Watched("stuck", name, one.part), windows.most_frequent(one.values, known), n
-        if len(self.scores.of) < 2:
+            top = windows.most_frequent(one.values, known)
+            yield Watched("stuck", name, one.part), top, windows.sums(known)
+        if len(self.scored) < 2:
             return
-        G = self.scores.values(read.readings, ranks)
-        rest = G @ self.solve[run]
-        for k, sides, sizes, values in zip(self.left, self.sides, self.sizes, rest.T, strict=True):
-            one = read.readings[self.scores.of[k][0]]
-            name, known = self.names[one.column], ~np.isnan(one.values)
-            for kind, order, x in (("given", sides, values), ("scatter", sizes, np.abs(values))):
-                yield (
-                    Watched(kind, name, one.part),
-                    *windows.mean(3**0.5 * _ranked(x, order), known),
-                )
-        yield from self._relations(G, windows)
+        G = self.scores(read, ranks)
+        rest = (G @ self.solve[run]).T
+        for j, sides, sizes, x in zip(self.left, self.sides, self.sizes, rest, strict=True):
+            one = read.readings[self.scored[j][0]]
+            name, known = read.names[one.column], ~np.isnan(one.values)
+            given, scatter = (3**0.5 * _ranked(*both) for both in ((x, sides), (np.abs(x), sizes)))
+            yield Watched("given", name, one.part), *windows.mean(given, known)
+            yield Watched("scatter", name, one.part), *windows.mean(scatter, known)
+        yield from self._relations(G, read, windows)
 
-    def _levels(
-        self, place: int, one: Reading, windows: Windowed, n: Floats
-    ) -> Iterator[tuple[Watched, Floats, Floats]]:
-        name, names = self.names[one.column], one.levels or ()
-        watched = self.levels[place]
+    def _levels(self, place: int, one: Reading, name: str, windows: Windowed) -> Iterator[Measure]:
+        names, watched = one.levels or (), self.levels[place]
+        n = windows.sums(~np.isnan(one.values))
         for code in watched[1:] if len(names) == 2 else watched:
             yield Watched("level", name, names[code]), windows.sums(one.values == code), n
         if len(names) > len(watched):
@@ -250,24 +234,27 @@ class Functions:
             yield Watched("level", name, "any other"), windows.sums(rest), n
         yield Watched("new", name), windows.sums(one.values == NEW), n
 
-    def _relations(self, G: Floats, windows: Windowed) -> Iterator[tuple[Watched, Floats, Floats]]:
+    def _relations(self, G: Floats, read: Read, windows: Windowed) -> Iterator[Measure]:
         """Each window's own correlations, on Fisher's scale."""
-        n = np.maximum(windows.rows, 1)[:, None]
-        mean = windows.sums(G) / n
-        sd = np.sqrt(np.maximum(windows.sums(G * G) / n - mean**2, 0.0))
+        n = windows.rows
+        mean = windows.sums(G) / n[:, None]
+        sd = np.sqrt(np.maximum(windows.sums(G * G) / n[:, None] - mean**2, 0.0))
+        names = [read.names[read.readings[place].column] for place, _ in self.scored]
         for i, j in self.pairs:
-            both = windows.sums(G[:, i] * G[:, j]) / n[:, 0] - mean[:, i] * mean[:, j]
-            varies = (sd[:, i] > VARIES) & (sd[:, j] > VARIES) & (windows.rows > FEW_ROWS)
+            both = windows.sums(G[:, i] * G[:, j]) / n - mean[:, i] * mean[:, j]
+            varies = (sd[:, i] > VARIES) & (sd[:, j] > VARIES) & (n > FEW_ROWS)
             r = both / np.maximum(sd[:, i] * sd[:, j], VARIES**2)
             x = np.arctanh(np.clip(np.where(varies, r, 0.0), -NEARLY_ONE, NEARLY_ONE))
-            first, second = (self.names[self.scores.column[k]] for k in (i, j))
-            yield Watched("relation", first, second), x, np.where(varies, windows.rows - 3.0, 0.0)
+            yield Watched("relation", names[i], names[j]), x, np.where(varies, n - 3.0, 0.0)
 
 
 def chosen_functions(table: Sequence[Watched]) -> Index:
     """Places of the functions that are watched: of too many those that say most."""
-    order = [FIRST.index(one.kind) if one.kind in FIRST else len(FIRST) for one in table]
-    return np.sort(np.argsort(order, kind="stable")[:MOST_FUNCTIONS])
+    watched = [k for k, one in enumerate(table) if one.kind != "average"]
+    first = sorted(watched, key=lambda k: FIRST.index(table[k].kind))[:MOST_FUNCTIONS]
+    columns = {table[k].column for k in first}
+    shown = [k for k, one in enumerate(table) if one.kind == "average" and one.column in columns]
+    return np.sort([*first, *shown])
 
 
 def standard_values(table: Sequence[Watched], values: Floats, n: Floats, usual: Floats) -> Floats:
@@ -278,18 +265,32 @@ def standard_values(table: Sequence[Watched], values: Floats, n: Floats, usual: 
     >>> standard_values([never, often], counts, n, np.array([0.0, 0.2])).round(2).tolist()
     [[0.4, 0.0]]
     """
-    share = np.array([one.share for one in table])
-    never = np.array([one.kind in ("missing", "new") for one in table]) & (usual == 0)
-    level = np.where([one.kind == "stuck" for one in table], 0.0, usual)
-    moved = _arcsine(values, n) - _arcsine(level * n, n)
+    kinds = np.array([one.kind for one in table])
+    never = np.isin(kinds, ("missing", "new")) & (usual == 0)
+    moved = _arcsine(values, n) - _arcsine(np.where(kinds == "stuck", 0.0, usual) * n, n)
     first = 2 * values / np.sqrt(np.maximum(n, 1))
-    return np.where(never, first, np.where(share, moved, values))
+    return np.where(never, first, np.where(np.isin(kinds, SHARES), moved, values))
 
 
 def _arcsine(count: Floats, n: Floats) -> Floats:
     """A share on a scale where its sampling variance is 1/n, whatever it is."""
     share = (np.clip(count, 0, n) + 0.375) / (n + 0.75)
-    return np.asarray(2 * np.arcsin(np.sqrt(np.clip(share, 0.0, 1.0))))
+    return np.asarray(2 * np.arcsin(np.sqrt(share)))
+
+
+def held_columns(table: Sequence[Watched], values: Floats, n: Floats) -> dict[str, Held]:
+    """What a window holds in each column: its mean, or shares of levels, and of missing values."""
+    found: dict[str, dict[str, Any]] = {}
+    for one, value, count in zip(table, values.tolist(), n.tolist(), strict=True):
+        own = found.setdefault(one.column, {"levels": {}})
+        share = value / max(count, 1)
+        if one.kind == "average" and "mean" not in own and count:
+            own["mean"] = value  # of a text or a vector the first of several
+        elif one.kind == "missing":
+            own["missing"] = share
+        elif one.kind == "level":
+            own["levels"][one.detail] = share
+    return {column: Held(**own) for column, own in found.items()}
 
 
 def _ranked(values: Floats, order: Floats) -> Floats:

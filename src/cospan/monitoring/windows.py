@@ -1,34 +1,31 @@
 """Rows in one pass become windows: hours to years, or so many rows, each with a sample of its rows.
 
-Times are days since 1970 (UTC where a time zone is given). A window has a number, its *code*, which
-grows with time. Memory does not grow with the rows: of each window at most `WINDOW_ROWS` rows are
-kept as they came, drawn by a hash of their running number, and fewer where windows are many.
+A window has a number, its *code*: a whole number for every instant, which grows with time. Memory
+does not grow with the rows: of each window at most `WINDOW_ROWS` rows are kept as they came, drawn
+by a hash of their running number, and fewer where windows are many.
 """
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan.base.keys import mixed
 from cospan.base.notes import Note
-from cospan.base.types import Floats
+from cospan.base.types import Floats, Index
 from cospan.data import (
-    AMBIGUOUS,
-    LEARN_ROWS,
     READINGS,
     ZONE,
     Source,
     Table,
-    TextLearner,
-    chosen,
     coded,
     encode,
     family,
@@ -61,14 +58,11 @@ PER_YEAR = {"hour": 8766.0, "day": 365.25, "week": 52.18, "month": 12.0, "year":
 ROWS_PER_YEAR = 365.0
 #: A pattern repeats after so many windows: the days of a week, the hours of a day.
 SEASON = {"day": 7, "hour": 24}
-#: How times are stored: hours and days by numpy's own units, a week as its Monday.
+#: NumPy's units of time; a week is counted by its Mondays, as 1970 began on a Thursday.
 _UNIT = {"hour": "h", "day": "D", "week": "D", "month": "M", "year": "Y"}
-_MONDAY = 3  # days from the Monday before 1970-01-01, a Thursday
+_MONDAY = 3
 _LONGEST = 15  # digits and separators of a number of rows: no table has more
-# A time of day is a fraction of a day in float64; a full hour may come out a rounding below it.
-_HALF_A_MILLISECOND = 0.5e-3 / 86_400
-#: Ways of writing a date that leave no doubt, whatever a block of rows happens to hold.
-_UNAMBIGUOUS = ("iso date", "year/month/day", "day.month.year")
+_MS_PER_DAY = 86_400_000
 #: How UTC is written at the end of a time.
 _UTC = {"Z", "+00:00", "+0000", "+00", "-00:00"}
 
@@ -78,23 +72,13 @@ _UTC = {"Z", "+00:00", "+0000", "+00", "-00:00"}
 
 @dataclass(frozen=True)
 class Every:
-    """How long a window is.
+    """How long a window is: a unit of time, or so many rows (`unit` is "rows" then).
 
-    Attributes
-    ----------
-    unit : {"hour", "day", "week", "month", "year", "rows"}
-    rows : int
-        Rows in a window where `unit` is ``"rows"``; else 0.
-
-    Examples
-    --------
     >>> month = as_every("month")
     >>> month.codes(np.array([0.0, 30.9, 31.0])).tolist()
     [0, 0, 1]
-    >>> month.label(1), as_every("day").label(0), as_every("week").label(0)
-    ('1970-02', '1970-01-01', '1969-12-29')
-    >>> as_every("500-rows").label(2)
-    'rows 1,001 to 1,500'
+    >>> month.label(1), as_every("week").label(0), as_every("500-rows").label(2)
+    ('1970-02', '1969-12-29', 'rows 1,001 to 1,500')
     """
 
     unit: str
@@ -116,16 +100,10 @@ class Every:
         return SEASON.get(self.unit, 1)
 
     def codes(self, days: Floats) -> Codes:
-        """The window of each time."""
-        days = days + _HALF_A_MILLISECOND
-        if self.unit == "hour":
-            return np.floor(days * 24).astype(np.int64)
-        whole = np.floor(days).astype(np.int64)
-        if self.unit == "week":
-            return np.asarray((whole + _MONDAY) // 7)
-        return (
-            whole.astype("datetime64[D]").astype(f"datetime64[{_UNIT[self.unit]}]").view(np.int64)
-        )
+        """The window of each time, in days since 1970 to the millisecond."""
+        instants = np.rint(days * _MS_PER_DAY).astype("datetime64[ms]")
+        found = instants.astype(f"datetime64[{_UNIT[self.unit]}]").view(np.int64)
+        return np.asarray((found + _MONDAY) // 7) if self.unit == "week" else found
 
     def start(self, code: int) -> Any:
         """When a window begins, or its first row, counted from 1."""
@@ -149,11 +127,9 @@ class Every:
         return self.unit if self.timed else f"{self.rows}-rows"
 
 
-def as_every(given: Any) -> Every:
+def as_every(given: object) -> Every:
     """`every` as users write it: a unit of time, or a number of rows.
 
-    Examples
-    --------
     >>> as_every("week"), as_every(1000), as_every("1000-rows")
     (Every(unit='week', rows=0), Every(unit='rows', rows=1000), Every(unit='rows', rows=1000))
     """
@@ -171,100 +147,85 @@ def as_every(given: Any) -> Every:
     return Every("rows", int(re.sub("[_,]", "", found[1])))
 
 
-# ---- windows -----------------------------------------------------------------------------------
+# ---- a sample of the rows of each window -------------------------------------------------------
 
 
-class Part(NamedTuple):
-    """Some rows of a window as they came, and their running numbers."""
+class Kept(NamedTuple):
+    """Windows in the order of time, with the kept rows of one after those of the other."""
+
+    codes: Codes
+    counts: Codes  # rows of each window
+    rows: Rows
+    edges: Index  # where the kept rows of each window begin, and the end
+    sources: list[set[int]]  # those of each window
+    columns: list[tuple[str, ...]]  # of each source, but the time
+
+    def of(self, k: int) -> Rows:
+        """The kept rows of a window, by its place."""
+        return self.rows[int(self.edges[k]) : int(self.edges[k + 1])]
+
+
+class _Part(NamedTuple):
+    """Some rows as they came, with the window, running number and source of each."""
 
     rows: Rows
+    codes: Codes
     numbers: Codes
+    sources: Codes
+
+    def take(self, at: Index) -> _Part:
+        return _Part(_take(self.rows, at), *(one[at] for one in self[1:]))
+
+    def drawn(self, limit: int) -> Index:
+        """The places of `limit` rows of each window, one window after the other."""
+        hashes = mixed(np.zeros(1, dtype=np.uint64), self.numbers.astype(np.uint64))
+        order = np.lexsort((hashes, self.codes))
+        codes = self.codes[order]
+        at = order[np.arange(len(order)) - np.searchsorted(codes, codes) < limit]
+        return np.asarray(at[np.lexsort((self.numbers[at], self.codes[at]))])
 
 
-@dataclass
-class WindowRows:
-    """The rows of one window: how many there are, and a sample of them."""
+class _Sample:
+    """Some rows of each window, as few as memory allows."""
 
-    count: int = 0
-    parts: list[Part] = field(default_factory=list)
-    kept: int = 0
-    bound: int = 2**64 - 1  # rows whose hash is above are not kept
-    sources: set[int] = field(default_factory=set)
+    def __init__(self) -> None:
+        self.counts: Counter[int] = Counter()
+        self.parts: list[_Part] = []
+        self.limit, self.room = WINDOW_ROWS, ALL_BYTES
 
-    def add(self, rows: Rows, at: NDArray[np.intp], numbers: Codes, limit: int) -> None:
-        """The rows of a block `at` some places; only those that are drawn are copied."""
-        self.count += len(at)
-        drawn = self._drawn(numbers, limit)
-        if len(drawn):
-            self.parts.append(Part(_take(rows, at[drawn]), numbers[drawn]))
-            self.kept += len(drawn)
-            if self.kept > 2 * limit:
-                self.thin(limit)
-
-    def _drawn(self, numbers: Codes, limit: int) -> NDArray[np.intp]:
-        """The places of the `limit` smallest hashes, among those that are not above the bound."""
-        hashes = _hashed(numbers)
-        drawn = np.flatnonzero(hashes <= np.uint64(self.bound))
-        if len(drawn) <= limit:
-            return drawn
-        self.bound = int(np.partition(hashes[drawn], limit - 1)[limit - 1])
-        return np.flatnonzero(hashes <= np.uint64(self.bound))
-
-    def thin(self, limit: int) -> None:
-        """Keep at most `limit` rows, in the order in which they came."""
-        part = self.joined()
-        if self.kept > limit:
-            drawn = self._drawn(part.numbers, limit)
-            part = Part(_take(part.rows, drawn), part.numbers[drawn])
-        self.parts, self.kept = [part], len(part.numbers)
-
-    def joined(self) -> Part:
-        rows, numbers = joined_rows([p.rows for p in self.parts]), [p.numbers for p in self.parts]
-        return Part(rows, np.concatenate(numbers))
-
-
-@dataclass
-class Windows:
-    """All windows by their codes; the columns that each source has beside the time."""
-
-    every: Every
-    parts: dict[int, WindowRows] = field(default_factory=dict)
-    limit: int = WINDOW_ROWS
-    notes: list[Note] = field(default_factory=list)
-    columns: list[tuple[str, ...] | None] = field(default_factory=list)
-    names: tuple[str, ...] | None = None  # of the features of an array
-
-    def add(self, rows: Rows, codes: Codes, numbers: Codes, source: int) -> None:
-        for code, at in _groups(codes):
-            window = self.parts.setdefault(code, WindowRows())
-            window.add(rows, at, numbers[at], self.limit)
-            window.sources.add(source)
-        if len(self.parts) > MOST_WINDOWS:
+    def add(self, part: _Part) -> None:
+        found, n = np.unique(part.codes, return_counts=True)
+        self.counts.update(dict(zip(found.tolist(), n.tolist(), strict=True)))
+        if len(self.counts) > MOST_WINDOWS:
             raise InputError(
                 f"There are more than {MOST_WINDOWS:,} windows; choose longer ones with every=."
             )
-        while self.limit > LEAST_ROWS and self._kept * _row_bytes(rows) > ALL_BYTES:
+        self.parts.append(part if n.max() <= self.limit else part.take(part.drawn(self.limit)))
+        while sum(one.rows.nbytes for one in self.parts) > self.room:
+            if self.thin().rows.nbytes <= self.room / 2:
+                break
+            if self.limit == LEAST_ROWS:
+                self.room *= 2
             self.limit = max(LEAST_ROWS, self.limit // 2)
-            for part in self.parts.values():
-                part.thin(self.limit)
 
-    @property
-    def _kept(self) -> int:
-        return sum(part.kept for part in self.parts.values())
+    def thin(self) -> _Part:
+        """Keep at most `limit` rows of each window."""
+        rows, *arrays = zip(*self.parts, strict=True)
+        part = _Part(joined_rows(rows), *map(np.concatenate, arrays))
+        self.parts = [part.take(part.drawn(self.limit))]
+        return self.parts[0]
 
-    def finish(self) -> list[tuple[int, WindowRows]]:
-        """The windows in the order of time, none of more than `limit` rows."""
-        for part in self.parts.values():
-            part.thin(self.limit)
-        return sorted(self.parts.items())
+    def finish(self, columns: list[tuple[str, ...]]) -> Kept:
+        part = self.thin()
+        codes, starts = np.unique(part.codes, return_index=True)
+        edges = np.append(starts, len(part.codes))
+        sources = [set(part.sources[a:b].tolist()) for a, b in pairwise(edges)]
+        counts = np.array([self.counts[code] for code in codes.tolist()])
+        return Kept(codes, counts, part.rows, edges, sources, columns)
 
 
-def _take(rows: Rows, at: NDArray[np.intp]) -> Rows:
+def _take(rows: Rows, at: Index) -> Rows:
     return rows[at] if isinstance(rows, np.ndarray) else rows.take(at)
-
-
-def _row_bytes(rows: Rows) -> float:
-    return float(rows.nbytes) / max(1, len(rows))
 
 
 def joined_rows(parts: Sequence[Rows]) -> Rows:
@@ -274,42 +235,14 @@ def joined_rows(parts: Sequence[Rows]) -> Rows:
     import pyarrow as pa
 
     tables = [one if isinstance(one, pa.Table) else pa.Table.from_batches([one]) for one in parts]
-    if any(table.schema != tables[0].schema for table in tables):
-        kinds: dict[str, set[Any]] = {}
-        for one in itertools.chain.from_iterable(table.schema for table in tables):
-            kinds.setdefault(one.name, set()).add(one.type)
-        texts = {
-            name
-            for name, own in kinds.items()
-            if len({family(kind) for kind in own} - {"nothing"}) > 1
-        }
-        tables = [
-            table.cast(
-                pa.schema(
-                    [f.with_type(pa.string()) if f.name in texts else f for f in table.schema]
-                )
-            )
-            for table in tables
-        ]
+    kinds: dict[str, set[str]] = {}
+    for one in {column for table in tables for column in table.schema}:
+        kinds.setdefault(one.name, set()).add(family(one.type))
+    texts = {name for name, own in kinds.items() if len(own - {"nothing"}) > 1}
+    for k, table in enumerate(tables if texts else ()):
+        own = [one.with_type(pa.string()) if one.name in texts else one for one in table.schema]
+        tables[k] = table.cast(pa.schema(own))
     return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
-
-
-def _hashed(numbers: Codes) -> NDArray[np.uint64]:
-    """Splitmix64 of running numbers: which rows stay does not depend on how they came."""
-    with np.errstate(over="ignore"):
-        x = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(x ^ (x >> np.uint64(31)))
-
-
-def _groups(codes: Codes) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """The places of each window's rows."""
-    order = np.argsort(codes, kind="stable")
-    edges = np.flatnonzero(np.diff(codes[order])) + 1
-    for at in np.split(order, edges):
-        if len(at):
-            yield int(codes[at[0]]), at
 
 
 # ---- reading -----------------------------------------------------------------------------------
@@ -320,20 +253,19 @@ def opened(data: Any, time: Any, **options: Any) -> list[Source | Table]:
     several = isinstance(data, list | tuple) and all(
         isinstance(one, str | os.PathLike) or hasattr(one, "columns") for one in data
     )
-    named = isinstance(time, str)
-    drop = tuple(dict.fromkeys([*(options.pop("drop", None) or ()), *([time] if named else [])]))
+    drop = [*(options.pop("drop", None) or ()), *([time] if isinstance(time, str) else [])]
     sources: list[Source | Table] = []
     for one in data if several and data else [data]:
         for kind in ("profile", "monitoring"):
             if isinstance(one, str | os.PathLike) and is_file_of(one, f"cospan {kind}"):
                 raise InputError(f"{os.fspath(one)} is a {kind} file; name the data itself.")
         source = open_source(one, drop=drop or None, **options)
-        if named and not isinstance(source, Table):
+        if isinstance(time, str) and not isinstance(source, Table):
             raise InputError(
                 f"{source.name} is not a table, so it has no column {time!r}; cut windows in rows, "
                 f'for instance every="1000-rows".'
             )
-        if named and isinstance(source, Table) and time not in source.all_columns:
+        if isinstance(time, str) and isinstance(source, Table) and time not in source.all_columns:
             columns = listing(source.all_columns, 20)
             raise InputError(f"{source.name}: has no column {time!r}; its columns are {columns}.")
         sources.append(source)
@@ -341,129 +273,99 @@ def opened(data: Any, time: Any, **options: Any) -> list[Source | Table]:
 
 
 def read_windows(
-    sources: Sequence[Source | Table], time: Any, every: Every, name: str = "data"
-) -> Windows:
+    sources: Sequence[Source | Table], time: Any, every: Every, name: str, notes: list[Note]
+) -> Kept:
     """All rows of the sources as windows, in one pass."""
     given = None if time is None or isinstance(time, str) else _as_days(time)
-    found = Windows(every)
-    seen = timeless = 0
+    column = time if isinstance(time, str) and every.timed else None
+    if every.timed and time is None:
+        raise InputError(
+            f"Windows of one {every.unit} need times: name the column with time=, or cut windows "
+            'in rows, for instance every="1000-rows".'
+        )
+    found, seen, timeless = _Sample(), 0, 0
     for k, source in enumerate(sources):
-        column = time if isinstance(time, str) and every.timed else None
-        found.columns.append(source.columns if isinstance(source, Table) else None)
-        found.names = source.feature_names if isinstance(source, Source) else None
-        for rows, days in read_ahead(_blocks(source, column, found.notes)):
+        for rows, days in read_ahead(_blocks(source, column, notes)):
             counted = np.arange(seen, seen + len(rows))
             seen += len(rows)
-            if given is not None:
-                days = given[counted[0] : seen]
-                if len(days) < len(rows):
-                    raise InputError(f"There are {len(given):,} times for more rows than that.")
-            if not every.timed:
-                found.add(rows, counted // every.rows, counted, k)
-                continue
-            if days is None:
-                raise InputError(
-                    f"Windows of one {every.unit} need times: name the column with time=, or cut "
-                    'windows in rows, for instance every="1000-rows".'
-                )
-            there = np.flatnonzero(np.isfinite(days))
-            timeless += len(days) - len(there)
-            if len(there):
-                kept = rows if len(there) == len(rows) else _take(rows, there)
-                found.add(kept, every.codes(days[there]), counted[there], k)
+            if every.timed:
+                if given is not None:
+                    days = given[counted[0] : seen]
+                    if len(given) < seen:
+                        raise InputError(f"There are {len(given):,} times for more rows than that.")
+                there = np.flatnonzero(np.isfinite(days))
+                timeless += len(days) - len(there)
+                rows = rows if len(there) == len(rows) else _take(rows, there)
+                codes, counted = every.codes(days[there]), counted[there]
+            else:
+                codes = counted // every.rows
+            if len(counted):
+                found.add(_Part(rows, codes, counted, np.full(len(codes), k)))
     if given is not None and seen != len(given):
         raise InputError(f"There are {len(given):,} times for {seen:,} rows.")
-    if not found.parts:
+    if not found.counts:
         raise InputError(f"{name} has no rows{' with a time' if timeless else ''}.")
     if timeless:
         text = f"{name}: {timeless:,} of {seen:,} rows have no time and are left out."
-        found.notes.append(Note("no time", text, loud=True))
-    return found
+        notes.append(Note("no time", text, loud=True))
+    return found.finish([one.columns if isinstance(one, Table) else () for one in sources])
 
 
 def _blocks(
     source: Source | Table, time: str | None, notes: list[Note]
-) -> Iterator[tuple[Rows, Floats | None]]:
-    """Rows as they come, with their times in days since 1970."""
+) -> Iterator[tuple[Rows, Floats]]:
+    """Rows as they come, with their times in days since 1970 where a column has them."""
+    days = np.zeros(0)
     if isinstance(source, Source):
         for chunk in encode([source])[0].chunks():
-            yield np.asarray(chunk.rows, dtype=np.float64), None
+            yield np.asarray(chunk.rows, dtype=np.float64), days
         return
-    wanted = list(dict.fromkeys([*source.columns, *([] if time is None else [time])]))
-    zones: set[str] = set()
-    order = cache(lambda: _order(source, str(time)))  # looked for where a block leaves it open
+    own, zones = list(source.columns), set[str]()
+    wanted = own if time is None else [*own, time]
     for batch in source.batches(wanted, max(1024, BLOCK_CELLS // len(wanted))):
-        days = None
         if time is not None:
-            days = _days(batch.column(time), (source.name, time), zones, order)
-        yield batch.select(list(source.columns)), days
+            days = _days(batch.column(time), f"{source.name}: column {time!r}", zones)
+        yield batch.select(own), days
     if not (zones <= {""} or zones <= _UTC):  # of times that are written in UTC everybody knows
         text = f"{source.name}: the times of {time!r} have a time zone; windows begin in UTC."
         if "" in zones:
-            text = (
-                f"{source.name}: some times of {time!r} have a time zone and others have none; the "
-                "latter are taken to be in UTC, in which windows begin and end."
-            )
+            text = f"{text} Times without one are taken to be in UTC."
         notes.append(Note("time zones", text, loud=True))
 
 
-def _days(
-    array: pa.Array, where: tuple[str, str], zones: set[str], order: Callable[[], str]
-) -> Floats:
-    """Days since 1970 of a column of dates, times or texts; NaN where missing.
+def _days(array: pa.Array, where: str, zones: set[str]) -> Floats:
+    """Days since 1970 of dates, times or texts, NaN where missing; their zones go to `zones`."""
+    import pyarrow.compute as pc
 
-    The zones of times are added to `zones`, "" where they have none. `order` is how all texts
-    of the column are read, for those that may begin with the day or with the month.
-    """
-    name, column = where
-    kind = family(array.type)
-    if kind == "date":
+    if family(array.type) == "date":
         zones.add("" if getattr(array.type, "tz", None) is None else "any")
         return numbers(array)
     if array.null_count == len(array):
         return np.full(len(array), np.nan)
-    if kind not in ("text", "dictionary"):
+    if family(array.type) not in ("text", "dictionary"):
         raise InputError(
-            f"{name}: column {column!r} holds {array.type}, not dates; make dates of it, or cut "
-            f'windows in rows, for instance every="1000-rows".'
+            f"{where} holds {array.type}, not dates; make dates of it, or cut windows in rows, for "
+            'instance every="1000-rows".'
         )
-    found = coded(array)
-    for way in (*_UNAMBIGUOUS, None):
-        way = order() if way is None else way
-        if way not in READINGS:
-            continue
-        values = np.asarray(parsed(found.texts, way).to_numpy(zero_copy_only=False))
+    codes, texts, _ = coded(array)
+    fitting, odd = [], ""
+    for way in (way for way, how in READINGS.items() if how.kind == "date"):
+        values = np.asarray(parsed(texts, way).to_numpy(zero_copy_only=False))
         if not np.isnan(values).any():
-            zones |= _zones_of(found.texts)
-            return np.asarray(np.append(values, np.nan)[found.codes])
-    values = np.asarray(parsed(found.texts, _UNAMBIGUOUS[0]).to_numpy(zero_copy_only=False))
-    odd = str(found.texts[int(np.flatnonzero(np.isnan(values))[0])].as_py())[:40]
-    if order() == AMBIGUOUS:
+            fitting.append(values)
+        if way == "iso date":  # which is no other
+            if fitting:
+                break
+            odd = str(texts[int(np.argmax(np.isnan(values)))])
+    if not fitting or any((fitting[0] != values).any() for values in fitting):
+        why = "may begin with the day or with the month" if fitting else "is not a date"
         raise InputError(
-            f"{name}: column {column!r} holds {odd!r}, which may begin with the day or with the "
-            "month, and so may all others; write 2020-12-31."
+            f"{where} holds {odd[:40]!r}, which {why}; write 2020-12-31 or 2020-12-31 23:59:00 "
+            "(2020/12/31, 31.12.2020, 12/31/2020 will do, too)."
         )
-    raise InputError(
-        f"{name}: column {column!r} holds {odd!r}, which is not a date such as 2020-12-31 or "
-        "2020-12-31 23:59:00 (2020/12/31, 31.12.2020, 12/31/2020 will do, too)."
-    )
-
-
-def _order(table: Table, column: str) -> str:
-    """The only way to read all texts of a column as dates; else AMBIGUOUS, or empty."""
-    learner = TextLearner()
-    for batch in table.batches([column], LEARN_ROWS):
-        if family(batch.column(column).type) in ("text", "dictionary"):
-            learner.add(batch.column(column))
-    return chosen({name for name in learner.fitting if READINGS[name].kind == "date"})
-
-
-def _zones_of(texts: pa.Array) -> set[str]:
-    """The zones that times are written with, "" where there is none."""
-    import pyarrow.compute as pc
-
     found = pc.struct_field(pc.extract_regex(texts, pattern=ZONE), "zone")
-    return set(pc.unique(pc.fill_null(found, "")).to_pylist())
+    zones |= set(pc.unique(pc.fill_null(found, "")).to_pylist())
+    return np.append(fitting[0], np.nan)[codes]
 
 
 def _as_days(time: Any) -> Floats:
@@ -472,8 +374,7 @@ def _as_days(time: Any) -> Floats:
     try:
         ticks = values.astype("datetime64[us]")
     except (TypeError, ValueError):
-        raise InputError("time must be a column's name, or one date for each row.") from None
-    if values.dtype.kind in "biuf" or values.ndim != 1:
+        ticks = None
+    if ticks is None or values.dtype.kind in "biuf" or values.ndim != 1:
         raise InputError("time must be a column's name, or one date for each row.")
-    days = ticks.astype(np.int64) / 86_400e6
-    return np.where(np.isnat(ticks), np.nan, days)
+    return np.where(np.isnat(ticks), np.nan, ticks.astype(np.int64) / (1e3 * _MS_PER_DAY))

@@ -5,18 +5,14 @@ and an optional `ax`, and returns the axes it drew on. A is blue and solid, B or
 so that a figure reads the same for every eye and in black and white.
 """
 
-from .angles import plot_angles, plot_costs, plot_posterior
-from .comparisons import plot_features, plot_pair_matrix, plot_ternary
+from .angles import plot_angles, plot_posterior, plot_ternary
 from .directions import plot_directions, plot_spectrum
 from .samples import plot_attribution, plot_samples
 
 __all__ = [
     "plot_angles",
     "plot_attribution",
-    "plot_costs",
     "plot_directions",
-    "plot_features",
-    "plot_pair_matrix",
     "plot_posterior",
     "plot_samples",
     "plot_spectrum",

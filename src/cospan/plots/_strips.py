@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cospan.base.types import Floats
 from cospan.errors import InputError
 
-from ._style import axes, label
+from ._style import DARK, axes, label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
-@dataclass(frozen=True)
-class Panel:
-    """One row of numbers to show, and the words above it."""
-
-    values: NDArray[Any]
-    title: str = ""
+#: A heading, and panels: a row of numbers to show, and the words above it.
+Strip: TypeAlias = tuple[str, list[tuple[Floats, str]]]
 
 
 def check_shape(image_shape: tuple[int, ...] | None, d: int) -> None:
@@ -34,25 +28,18 @@ def check_shape(image_shape: tuple[int, ...] | None, d: int) -> None:
         )
 
 
-def _size(strips: int, panels: int, image_shape: tuple[int, ...] | None) -> tuple[float, float]:
-    """Inches for so many panels, and room for the words at the left."""
-    width, height = (1.15, 1.3) if image_shape is not None else (2.7, 1.75)
-    return 1.1 + width * panels, 0.25 + height * strips
-
-
-def one_strip(
-    rows: NDArray[Any], titles: Sequence[object] | None, things: str
-) -> list[tuple[str, list[Panel]]]:
+def one_strip(rows: Any, titles: Sequence[object] | None, things: str) -> list[Strip]:
     """Rows side by side, with words above them."""
+    rows = np.atleast_2d(np.asarray(rows, dtype=np.float64))
     words = [""] * len(rows) if titles is None else [label(title) for title in titles]
     if len(words) < len(rows):
         raise InputError(f"titles has {len(words)} entries for {len(rows)} {things}.")
-    return [("", [Panel(row, word) for row, word in zip(rows, words, strict=False)])]
+    return [("", list(zip(rows, words, strict=False)))]
 
 
 def draw_strips(
     ax: Axes | None,
-    strips: Sequence[tuple[str, Sequence[Panel]]],
+    strips: Sequence[Strip],
     image_shape: tuple[int, ...] | None,
     feature_names: Sequence[str] | None,
     cmap: Any,
@@ -60,10 +47,12 @@ def draw_strips(
     colours: tuple[str, str],
     limits: tuple[float, float] | None = None,
 ) -> Axes:
-    """Draw each strip, a (heading, panels) pair, as one row of panels."""
-    check_shape(image_shape, strips[0][1][0].values.size)
-    columns = max((len(panels) for _, panels in strips), default=1)
-    ax = axes(ax, _size(len(strips), columns, image_shape))
+    """Draw each strip as one row of panels."""
+    check_shape(image_shape, strips[0][1][0][0].size)
+    columns = max(len(panels) for _, panels in strips)
+    # Inches of a panel, and the part of it at the left that the bars' names need.
+    width, height, gap = (1.15, 1.3, 0.06) if image_shape is not None else (2.7, 1.75, 0.46)
+    ax = axes(ax, (1.1 + width * columns, 0.25 + height * len(strips)))
     ax.set_axis_off()
     left = 0.1 if any(heading for heading, _ in strips) else 0.0
     width, height = (1 - left) / columns, 1 / len(strips)
@@ -73,47 +62,31 @@ def draw_strips(
             left - 0.02, bottom + 0.43 * height, heading, transform=ax.transAxes,
             ha="right", va="center", fontsize=9,
         )  # fmt: skip
-        for j, panel in enumerate(panels):
-            gap = 0.06 if image_shape is not None else 0.46
-            place = (
-                left + (j + gap) * width,
-                bottom + 0.04 * height,
-                (0.97 - gap) * width,
-                0.78 * height,
-            )
-            inset = ax.inset_axes(place)
-            inset.set_title(panel.title, fontsize=8, pad=3)
+        for j, (values, title) in enumerate(panels):
+            corner = left + (j + gap) * width, bottom + 0.04 * height
+            inset = ax.inset_axes((*corner, (0.97 - gap) * width, 0.78 * height))
+            inset.set_title(title, fontsize=8, pad=3)
             if image_shape is not None:
-                picture(inset, panel.values, image_shape, cmap, limits)
+                _picture(inset, values.reshape(image_shape), cmap, limits)
             else:
-                bars(inset, panel.values, feature_names, top=5, colours=colours, fontsize=7)
+                bars(inset, values, feature_names, top=5, colours=colours, fontsize=7)
     return ax
 
 
-def picture(
-    ax: Axes,
-    values: NDArray[Any],
-    image_shape: tuple[int, ...],
-    cmap: Any,
-    limits: tuple[float, float] | None = None,
-) -> None:
-    """A row as a picture without ticks; three channels are red, green and blue."""
-    image = np.asarray(values, dtype=np.float64).reshape(image_shape)
+def _picture(ax: Axes, image: Floats, cmap: Any, limits: tuple[float, float] | None) -> None:
+    """A picture without ticks; three channels are red, green and blue."""
     low, high = limits if limits is not None else (float(image.min()), float(image.max()))
-    if image.ndim == 3:
-        if image.shape[2] in (3, 4):
-            span = high - low if high > low else 1.0
-            ax.imshow(np.clip((image[..., :3] - low) / span, 0, 1))
-            ax.set_axis_off()
-            return
-        image = image.mean(axis=2)
-    ax.imshow(image, cmap=cmap, vmin=low, vmax=high, interpolation="nearest")
     ax.set_axis_off()
+    if image.ndim == 3 and image.shape[2] in (3, 4):
+        ax.imshow(np.clip((image[..., :3] - low) / ((high - low) or 1.0), 0, 1))
+    else:
+        grey = image.mean(axis=2) if image.ndim == 3 else image
+        ax.imshow(grey, cmap=cmap, vmin=low, vmax=high, interpolation="nearest")
 
 
 def bars(
     ax: Axes,
-    values: NDArray[Any],
+    values: Floats,
     feature_names: Sequence[str] | None,
     *,
     top: int,
@@ -124,16 +97,14 @@ def bars(
 
     Bars to the right are hatched, so that the sides differ in print as well.
     """
-    values = np.asarray(values, dtype=np.float64).ravel()
     strongest = np.argsort(-np.abs(values), kind="stable")[:top]
     names = [label(feature_names[i] if feature_names else f"x{i}", 18) for i in strongest]
     places = np.arange(len(strongest))
-    made = ax.barh(places, values[strongest], height=0.72)
+    made = ax.barh(places, values[strongest], height=0.72, edgecolor="white")
     for bar, value in zip(made, values[strongest], strict=True):
         bar.set_facecolor(colours[int(value > 0)])
-        bar.set_edgecolor("white")
         bar.set_hatch("///" if value > 0 and colours[0] != colours[1] else "")
-    ax.axvline(0, color="#333333", linewidth=0.8)
+    ax.axvline(0, color=DARK, linewidth=0.8)
     ax.set_yticks(places, names, fontsize=fontsize)
     ax.invert_yaxis()
     ax.tick_params(axis="y", length=0)

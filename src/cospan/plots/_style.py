@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan.base.packages import needed
+from cospan.base.types import Floats
+from cospan.distribution import angle_histogram
 from cospan.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,25 +20,28 @@ BLUE, ORANGE, GREY, DARK = "#0072B2", "#D55E00", "#999999", "#333333"
 LONGEST_LABEL = 40
 
 
-@dataclass(frozen=True)
-class Drawn:
+class Drawn(NamedTuple):
     """A group of scored samples and how it is drawn."""
 
     name: str
-    theta: NDArray[Any]
-    counts: NDArray[Any] | None
-    source: Any
+    theta: Floats
+    counts: Floats | None  # of all rows in fine bins, where not all were kept
     colour: str
     hatch: str | None
-    marker: str
 
     @property
     def n(self) -> int:
         """How many samples there are: those counted, or those given."""
         return len(self.theta) if self.counts is None else int(self.counts.sum())
 
+    def histogram(self, bins: int) -> Floats:
+        """Shares of the angles in `bins` bins: of all rows where they were counted."""
+        if self.counts is not None and len(self.counts) % bins == 0 and self.n:
+            return np.asarray(self.counts.reshape(bins, -1).sum(axis=1) / self.n)
+        return angle_histogram(self.theta, bins)
 
-_LOOKS = ((BLUE, None, "o"), (ORANGE, "///", "^"), (DARK, None, "s"))
+
+_LOOKS = ((BLUE, None), (ORANGE, "///"), (DARK, None))
 
 
 def axes(ax: Axes | None, size: tuple[float, float] = (6.0, 3.2)) -> Axes:
@@ -84,7 +87,7 @@ def groups_of(
     ]
 
 
-def _drawn(item: Any, name: str, look: tuple[str, str | None, str]) -> Drawn:
+def _drawn(item: Any, name: str, look: tuple[str, str | None]) -> Drawn:
     counts = np.asarray(item.counts) if hasattr(item, "counts") else None
     source = getattr(item, "alignment", item)
     theta = np.asarray(getattr(source, "theta", source), dtype=np.float64)
@@ -93,34 +96,17 @@ def _drawn(item: Any, name: str, look: tuple[str, str | None, str]) -> Drawn:
             f"the angles of group {name!r} have shape {theta.shape}; give an Alignment, a scored "
             "group or a list of angles in radians."
         )
-    return Drawn(label(name), theta, counts, source, *look)
+    return Drawn(label(name), theta, counts, *look)
 
 
-def histogram(group: Drawn, bins: int) -> NDArray[np.float64]:
-    """Shares of a group's angles in `bins` bins: of all rows where they were counted."""
-    from cospan.distribution import angle_histogram
-
-    if group.counts is not None and len(group.counts) % bins == 0 and group.n:
-        drawn: NDArray[np.float64] = group.counts.reshape(bins, -1).sum(axis=1)
-        return drawn / group.n
-    return angle_histogram(group.theta, bins)
-
-
-def degrees_axis(ax: Axes, title: str = "angle θ") -> None:
+def degrees_axis(ax: Axes) -> None:
     """0° to 90° along x, a tick every 15°."""
     ax.set_xlim(0, 90)
     ax.set_xticks(range(0, 91, 15), [f"{tick}°" for tick in range(0, 91, 15)])
-    ax.set_xlabel(title)
+    ax.set_xlabel("angle θ")
 
 
 def tidy(ax: Axes) -> Axes:
     """No frame where it says nothing."""
     ax.spines[["top", "right"]].set_visible(False)
     return ax
-
-
-def pull_map() -> Any:
-    """Blue over white to orange: pulls towards A and towards B."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("cospan_pull", [BLUE, "#F7F7F7", ORANGE])

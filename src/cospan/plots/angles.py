@@ -1,4 +1,4 @@
-"""Figures of angles: where rows fall, what an angle says, what lies behind it."""
+"""Figures of angles: where rows fall between two sets or three, and what an angle says."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cospan.distribution import bin_posterior
+from cospan.errors import InputError
 
-from ._style import BLUE, DARK, GREY, ORANGE, axes, degrees_axis, groups_of, histogram, tidy
+from ._style import BLUE, DARK, GREY, ORANGE, axes, degrees_axis, groups_of, label, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
 
+    from cospan.comparison import Comparison
+
 LEGEND_LINE = 45  # letters of all names that fit side by side
+_CORNERS = np.array([[0, 0], [1, 0], [0.5, 3**0.5 / 2]])  # of a triangle with sides of 1
+_MARKS = ((BLUE, "o"), (ORANGE, "^"), ("#009E73", "s"), (DARK, "+"))
 
 
 def plot_angles(
@@ -53,7 +58,7 @@ def plot_angles(
     edges = np.linspace(0, 90, bins + 1)
     drawn = groups_of(a, b, z, names)
     for group in drawn:
-        shares = 100 * histogram(group, bins)
+        shares = 100 * group.histogram(bins)
         title = f"{group.name} ({group.n:,})"
         if group.colour == DARK:
             ax.stairs(shares, edges, color=DARK, linewidth=1.6, label=title)
@@ -109,7 +114,7 @@ def plot_posterior(
     """
     ax = axes(ax)
     of_a, of_b = groups_of(a, b, names=names)[:2]
-    posterior = bin_posterior(histogram(of_a, bins), histogram(of_b, bins), prior)
+    posterior = bin_posterior(of_a.histogram(bins), of_b.histogram(bins), prior)
     edges = np.linspace(0, 90, bins + 1)
     empty = np.isnan(posterior)
     guess = np.cos(np.radians((edges[:-1] + edges[1:]) / 2)) ** 2
@@ -137,59 +142,40 @@ def _legend_above(ax: Axes) -> Legend:
     return ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, frameon=False)
 
 
-def plot_costs(
-    a: Any,
-    b: Any = None,
-    z: Any = None,
-    *,
-    names: tuple[str, ...] | None = None,
-    most: int = 2_000,
-    ax: Axes | None = None,
-) -> Axes:
-    """Cost by A against cost by B, on logarithmic axes; the diagonal is θ = 45°.
+def plot_ternary(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
+    """Rows of three sets in a triangle: a corner for each set, the middle for all alike.
 
     Parameters
     ----------
-    a, b, z : Comparison, Alignment
-        As for :func:`plot_angles`, but with costs.
-    names : tuple of str, optional
-        What to call the groups.
-    most : int
-        Points drawn of each group; larger groups are thinned evenly.
+    comparison : Comparison
+        Of three sets.
 
     Examples
     --------
-    >>> from cospan import JointFrame, plots
-    >>> rng = np.random.default_rng(0)
-    >>> A, B = rng.normal(size=(50, 3)), rng.normal(size=(60, 3)) * [1, 1, 3]
-    >>> frame = JointFrame.fit(A, B, shrinkage=0.1)
-    >>> plots.plot_costs(frame.align(A), frame.align(B)).get_xscale()
-    'log'
+    >>> from sklearn.datasets import load_iris
+    >>> from cospan import compare, plots
+    >>> ax = plots.plot_ternary(compare(load_iris(as_frame=True).frame, label="target"))
+    >>> [text.get_text() for text in ax.texts]
+    ['0', '1', '2']
     """
-    ax = axes(ax, (4.6, 4.2))
-    from matplotlib.ticker import LogLocator, NullFormatter
-
-    low, high = np.inf, 0.0
-    for group in groups_of(a, b, z, names):
-        x, y = (np.asarray(getattr(group.source, cost)) for cost in ("cost_b", "cost_a"))
-        step = max(1, -(-len(x) // most))
-        x, y = x[::step], y[::step]
-        ax.plot(
-            x, y, group.marker, color=group.colour, markersize=4, alpha=0.55,
-            markeredgewidth=0, label=group.name,
-        )  # fmt: skip
-        positive = np.concatenate([x[x > 0], y[y > 0]])
-        if positive.size:
-            low, high = min(low, positive.min()), max(high, positive.max())
-    if high > 0:
-        ax.plot([low, high], [low, high], color=GREY, linestyle="--", linewidth=1.2, zorder=0)
-        ax.annotate("45°", (high, high), color=GREY, ha="right", va="bottom")
-    ax.set(xscale="log", yscale="log", xlabel="cost by B", ylabel="cost by A")
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axis.set_major_formatter("{x:g}")
-        axis.set_minor_formatter(NullFormatter())
-    ax.text(0.98, 0.03, "A explains it", color=BLUE, transform=ax.transAxes, ha="right")
-    ax.text(0.02, 0.93, "B explains it", color=ORANGE, transform=ax.transAxes)
-    ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
-    return tidy(ax)
+    if len(comparison.names) != 3:
+        raise InputError(
+            f"a triangle has three corners and there are {len(comparison.names)} sets; the report "
+            "shows any number."
+        )
+    ax = axes(ax, (5.6, 5.0))
+    ax.plot(*np.vstack([_CORNERS, _CORNERS[:1]]).T, color=DARK, linewidth=1)
+    for side in (_CORNERS + np.roll(_CORNERS, 1, axis=0)) / 2:  # where the nearest set changes
+        ax.plot(*np.vstack([_CORNERS.mean(axis=0), side]).T, color=GREY, linewidth=1, ls="--")
+    for group, (colour, marker) in zip(comparison.every_group, _MARKS, strict=False):
+        x, y = (group.kept.weights @ _CORNERS).T
+        name = label(group.name, 24)
+        ax.scatter(x, y, s=14, c=colour, marker=marker, alpha=0.6, linewidths=0.8, label=name)
+    for (x, y), name in zip(_CORNERS, comparison.names, strict=True):
+        up = 1 if y else -1
+        place = "bottom" if y else "top"
+        ax.text(x, y + 0.03 * up, label(name, 24), ha="center", va=place)
+    ax.set_aspect("equal")
+    ax.axis("off")
+    ax.legend(frameon=False, loc="upper left", fontsize=8)
+    return ax

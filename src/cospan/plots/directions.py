@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ._strips import Panel, draw_strips, one_strip
+from cospan.base.types import Floats, Index
+
+from ._strips import Strip, draw_strips, one_strip
 from ._style import BLUE, GREY, ORANGE, axes, tidy
 
 if TYPE_CHECKING:
@@ -106,16 +107,13 @@ def plot_directions(
     return draw_strips(ax, strips, image_shape, feature_names, cmap, colours=colours)
 
 
-def _strips(
-    frame: Any, n: int, titles: Sequence[str] | None, pixels: bool
-) -> list[tuple[str, list[Panel]]]:
+def _strips(frame: Any, n: int, titles: Sequence[str] | None, pixels: bool) -> list[Strip]:
     frame = getattr(frame, "frame", frame)
     if hasattr(frame, "vectors"):  # Directions: some rows of a frame's H, as unit vectors
         titles = titles or [f"{angle:.0f}°" for angle in np.asarray(frame.degrees)]
         frame = np.asarray(frame.vectors)
     if not hasattr(frame, "H"):
-        rows = np.atleast_2d(np.asarray(frame, dtype=np.float64))
-        return one_strip(rows, titles, "directions")
+        return one_strip(frame, titles, "directions")
     H, angles = np.asarray(frame.H), np.degrees(np.asarray(frame.angles))
     at_ends = min(n, -(-len(angles) // 3))  # of few directions some are left for the middle
     like_a = [i for i in range(at_ends) if angles[i] <= 45]
@@ -125,20 +123,14 @@ def _strips(
         spread = np.sqrt((H * H).sum(axis=0))
         H = H / np.where(spread > 0, spread, 1)
     return [
-        (heading, [Panel(H[i], f"{angles[i]:.0f}°") for i in index])
+        (heading, [(H[i], f"{angles[i]:.0f}°") for i in index])
         for heading, index in (("like A", like_a), ("shared", middle), ("like B", like_b))
         if len(index)
     ]
 
 
-def _shared(
-    frame: Any, H: NDArray[Any], angles: NDArray[Any], n: int, drawn: set[int]
-) -> NDArray[np.intp]:
-    """The n strongest of the directions that both sets have alike: spread and mean.
-
-    Each direction is drawn once, and none where there are none. Dead pixels are at 45° as well,
-    so the strongest come first.
-    """
+def _shared(frame: Any, H: Floats, angles: Floats, n: int, drawn: set[int]) -> Index:
+    """The n strongest of the directions that both sets have alike: dead pixels are weak ones."""
     near = np.abs(angles - 45) <= NEAR
     near[list(drawn)] = False
     geometry = getattr(frame, "geometry", None)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cospan.base.types import Floats
 from cospan.errors import InputError
 
-from ._strips import Panel, bars, check_shape, draw_strips, one_strip
-from ._style import BLUE, ORANGE, axes, pull_map
+from ._strips import Strip, bars, check_shape, draw_strips, one_strip
+from ._style import BLUE, DARK, ORANGE, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,45 +56,38 @@ def plot_samples(
     ['0', '1', '2', '3']
     """
     image_shape = image_shape or getattr(samples, "image_shape", None)
-    colours = ("#555555", "#555555")
     if hasattr(samples, "every_group"):
         feature_names = feature_names or samples.feature_names
-        strips = _telling_samples(samples, n, pixels=image_shape is not None)
-        colours = (BLUE, ORANGE)
+        strips, colours = _telling_samples(samples, n, image_shape is not None), (BLUE, ORANGE)
     else:
-        rows = np.atleast_2d(np.asarray(samples, dtype=np.float64))[:n]
-        strips = one_strip(rows, titles, "samples")
-    values = np.concatenate([panel.values for _, panels in strips for panel in panels])
+        strips, colours = one_strip(samples[:n], titles, "samples"), (DARK, DARK)
+    values = np.concatenate([row for _, panels in strips for row, _ in panels])
     limits = (float(values.min()), float(values.max()))
     return draw_strips(ax, strips, image_shape, feature_names, cmap, colours=colours, limits=limits)
 
 
-def _angles(comparison: Any) -> list[Any]:
-    return [group.angles for group in comparison.every_group]
-
-
-def _telling_samples(comparison: Any, n: int, pixels: bool) -> list[tuple[str, list[Panel]]]:
+def _telling_samples(comparison: Any, n: int, pixels: bool) -> list[Strip]:
     """The kept rows of all groups with the smallest angles, nearest 45°, and the largest."""
-    theta: list[NDArray[Any]] = []
-    values: list[NDArray[Any]] = []
-    keys: list[str] = []
-    for key, group in zip("ABZ", _angles(comparison), strict=False):
-        shown = group.rows if pixels else group.attribution
-        if shown is None or len(shown) == 0:
-            continue
-        theta.append(np.degrees(np.asarray(group.alignment.theta)[group.row_index]))
-        values.append(np.asarray(shown, dtype=np.float64))
-        keys += [key] * len(shown)
-    if not theta:
+    found: list[tuple[float, str, Floats]] = []
+    for key, group in zip("ABZ", comparison.every_group, strict=False):
+        one = group.angles
+        shown = one.rows if pixels else one.attribution
+        if shown is not None:
+            theta = np.degrees(np.asarray(one.alignment.theta)[one.row_index])
+            rows = np.asarray(shown, dtype=np.float64)
+            found += [(angle, key, row) for angle, row in zip(theta, rows, strict=True)]
+    if not found:
         raise InputError("this comparison kept no rows to draw; make it again from the data.")
-    angles, rows = np.concatenate(theta), np.concatenate(values)
-    order = np.argsort(angles, kind="stable")
-    middle = np.argsort(np.abs(angles - 45), kind="stable")[:n]
-    middle = middle[np.argsort(angles[middle], kind="stable")]
-    strips = (("like A", order[:n]), ("like both", middle), ("like B", order[-n:]))
+    found.sort(key=lambda one: one[0])
+    middle = sorted(found, key=lambda one: abs(one[0] - 45))[:n]
+    strips = (
+        ("like A", found[:n]),
+        ("like both", sorted(middle, key=lambda one: one[0])),
+        ("like B", found[-n:]),
+    )
     return [
-        (heading, [Panel(rows[i], f"{keys[i]} {angles[i]:.0f}°") for i in index])
-        for heading, index in strips
+        (heading, [(row, f"{key} {angle:.0f}°") for angle, key, row in chosen])
+        for heading, chosen in strips
     ]
 
 
@@ -133,49 +126,47 @@ def plot_attribution(
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
     ['age', 'weight']
     """
-    pulls, total = _pulls(attribution, index)
+    features = getattr(attribution, "features", getattr(attribution, "attribution", attribution))
+    if features is None:
+        raise InputError("this group has no attributions; compare again with its rows kept.")
+    every = np.atleast_2d(np.asarray(features, dtype=np.float64))
+    if not -len(every) <= index < len(every):
+        raise InputError(f"there is no sample {index} among {len(every)} attributions.")
+    pulls = every[index]
     if row is None and getattr(attribution, "rows", None) is not None:
         row = attribution.rows[index]
-    if feature_names is None:
-        feature_names = getattr(attribution, "feature_names", None)
     check_shape(image_shape, pulls.size)
     if image_shape is None:
         ax = axes(ax, (5.0, 0.9 + 0.3 * min(n, pulls.size)))
-        bars(ax, pulls, feature_names, top=n, colours=(BLUE, ORANGE))
+        names = feature_names or getattr(attribution, "feature_names", None)
+        bars(ax, pulls, names, top=n, colours=(BLUE, ORANGE))
         ax.set_xlabel("pull towards A (left) and B (right)")
     else:
         ax = axes(ax, (3.6, 3.2))
-        _overlay(ax, pulls, row, image_shape)
-    theta = np.degrees(np.arccos(np.clip(-total, -1, 1)) / 2)
+        _overlay(ax, pulls.reshape(image_shape), None if row is None else np.asarray(row))
+    theta = np.degrees(np.arccos(np.clip(-pulls.sum(), -1, 1)) / 2)
     ax.set_title(f"θ = {theta:.1f}°", fontsize=10)
     return ax
 
 
-def _pulls(attribution: Any, index: int) -> tuple[NDArray[np.float64], float]:
-    features = getattr(attribution, "features", getattr(attribution, "attribution", attribution))
-    if features is None:
-        raise InputError("this group has no attributions; compare again with its rows kept.")
-    pulls = np.atleast_2d(np.asarray(features, dtype=np.float64))
-    if not -len(pulls) <= index < len(pulls):
-        raise InputError(f"there is no sample {index} among {len(pulls)} attributions.")
-    return pulls[index], float(pulls[index].sum())
-
-
-def _overlay(ax: Axes, pulls: NDArray[Any], row: Any, image_shape: tuple[int, ...]) -> None:
+def _overlay(ax: Axes, pulls: Floats, row: Floats | None) -> None:
     """The picture in light grey with the pulls over it, stronger ones more opaque."""
-    image = pulls.reshape(image_shape)
-    if image.ndim == 3:
-        image = image.sum(axis=2)
+    from matplotlib.colors import LinearSegmentedColormap
+
+    image = pulls.sum(axis=2) if pulls.ndim == 3 else pulls
     largest = float(np.abs(image).max()) or 1.0
+    strength = np.ones_like(image)
     if row is not None:
-        grey = np.asarray(row, dtype=np.float64).reshape(image_shape)
+        grey = row.astype(np.float64).reshape(pulls.shape)
         grey = grey.mean(axis=2) if grey.ndim == 3 else grey
         # from white to light grey only: the pulls above must stay readable
-        top = float(grey.min()) + 3.2 * (float(np.ptp(grey)) or 1.0)
-        ax.imshow(grey, cmap="gray_r", vmin=float(grey.min()), vmax=top, interpolation="nearest")
-    strength = np.sqrt(np.abs(image) / largest) if row is not None else np.ones_like(image)
+        low = float(grey.min())
+        top = low + 3.2 * (float(np.ptp(grey)) or 1.0)
+        ax.imshow(grey, cmap="gray_r", vmin=low, vmax=top, interpolation="nearest")
+        strength = np.sqrt(np.abs(image) / largest)
+    blue_to_orange = LinearSegmentedColormap.from_list("pull", [BLUE, "#F7F7F7", ORANGE])
     drawn = ax.imshow(
-        image, cmap=pull_map(), vmin=-largest, vmax=largest, alpha=0.9 * strength,
+        image, cmap=blue_to_orange, vmin=-largest, vmax=largest, alpha=0.9 * strength,
         interpolation="nearest",
     )  # fmt: skip
     ax.set_axis_off()

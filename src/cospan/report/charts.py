@@ -1,7 +1,6 @@
-"""Charts: static SVG with a title, A always filled and B always an outline, values on hover.
+"""Charts of comparisons: A is always filled and B an outline, with values on hover.
 
-A chart is given numbers and words and draws them; what they mean was decided before. Colours and
-sizes of type are the style sheet's: a chart has classes only.
+A chart is given numbers and words and draws them; what they mean was decided before.
 """
 
 from __future__ import annotations
@@ -9,95 +8,41 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
 
 import numpy as np
 
 from cospan.base.text import share_text
 from cospan.base.types import Floats
+from cospan.evidence import Size
 
 from .document import Chart
+from .drawing import LETTER, LOOKS, Drawing, Mark, apart, lanes, line, short
 
+#: Hills that differ by so little of their height are one.
+SAME_HILL = 0.05
 #: What is drawn of a column: the outer values are clipped.
 ENDS = (0.01, 0.99)
 #: Bins of a histogram; whole numbers have one each while they are so few.
 BINS, MOST_WHOLE = 28, 40
 #: Tails so many times as long as the middle half get a stretched axis.
 LONG_TAIL = 6.0
-#: Levels of a category that are drawn.
-LEVELS = 14
-LOOKS = "abcde"
+#: Levels of a category that are drawn, those that a number is averaged in, values of an average.
+LEVELS, AVERAGED, FEWEST = 14, 5, 3
 #: From which sizes on a difference is called small, medium, large.
-CUTS = ((0.5, "none"), (0.56, "small"), (0.64, "medium"), (0.71, "large"))
+CUTS = ((0.5, "none"), (0.56, "small"), (0.64, "medium"), (0.71, "large"), (1.0, ""))
 
 Words = Callable[[float], str]
-
-
-class Drawing:
-    """Elements of an SVG, one after the other."""
-
-    def __init__(self, width: float, height: float, title: str, scaled: bool = False) -> None:
-        self.width, self.height, self.title = width, height, title
-        self._scaled, self._parts = scaled, [f"<title>{escape(title)}</title>"]
-
-    def path(self, d: str, look: str) -> None:
-        self._parts.append(f'<path class="{look}" d="{d}"/>')
-
-    def rect(self, x: float, y: float, w: float, h: float, look: str, hover: str = "") -> None:
-        size = f'x="{x:.1f}" y="{y:.1f}" width="{max(w, 0):.1f}" height="{max(h, 0):.1f}"'
-        inside = f"<title>{escape(hover)}</title>" if hover else ""
-        self._parts.append(f'<rect class="{look}" {size}>{inside}</rect>')
-
-    def dot(self, x: float, y: float, r: float, look: str, hover: str = "") -> None:
-        inside = f"<title>{escape(hover)}</title>" if hover else ""
-        place = f'cx="{x:.1f}" cy="{y:.1f}" r="{r:g}"'
-        self._parts.append(f'<circle class="{look}" {place}>{inside}</circle>')
-
-    def text(
-        self, x: float, y: float, words: str, look: str = "", anchor: str = "", turned: bool = False
-    ) -> None:
-        look = f' class="{look}"' if look else ""
-        anchor = f' text-anchor="{anchor}"' if anchor else ""
-        if turned:
-            anchor += f' transform="rotate(-90 {x:.1f} {y:.1f})"'
-        self._parts.append(f'<text x="{x:.1f}" y="{y:.1f}"{look}{anchor}>{escape(words)}</text>')
-
-    def link(self, href: str) -> None:
-        self._parts.append(f'<a href="{escape(href)}">')
-
-    def end_link(self) -> None:
-        self._parts.append("</a>")
-
-    def chart(self) -> Chart:
-        size = f'viewBox="0 0 {self.width:g} {self.height:g}" width="{self.width:g}"'
-        look = ' class="sc"' if self._scaled else ""
-        head = f'<svg {size} height="{self.height:g}" role="img"{look}>'
-        return Chart(f"{head}{''.join(self._parts)}</svg>", self.title)
-
-
-def short(name: str, most: int = 18) -> str:
-    """A name that fits, cut in the middle."""
-    if len(name) <= most:
-        return name
-    half = (most - 1) // 2
-    return f"{name[: most - 1 - half]}…{name[-half:]}"
-
-
-def _line(x: Sequence[float], y: Sequence[float]) -> str:
-    return "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x, y, strict=True))
+Names = Sequence[str]
 
 
 # ---- the size ----------------------------------------------------------------------------------
 
 
-def hills(a: Floats, b: Floats, names: tuple[str, str], looks: str = "ab") -> Chart:
+def hills(a: Floats, b: Floats, names: Names) -> Chart:
     """Scores of the rows of two sets: the less the hills overlap, the larger the difference."""
     width, bottom = 440.0, 168.0
-    title = (
-        f"Row scores of {names[0]} and {names[1]}: the less the two hills overlap, the larger the "
-        "difference"
-    )
-    made = Drawing(width, 192, title, scaled=True)
+    title = f"Row scores of {names[0]} and {names[1]}: the less the hills overlap, the larger the "
+    made = Drawing(width, 192, f"{title}difference", scaled=True)
     both = np.concatenate([a, b])
     low, high = np.quantile(both, ENDS)
     spread = float(np.std(both))
@@ -106,351 +51,360 @@ def hills(a: Floats, b: Floats, names: tuple[str, str], looks: str = "ab") -> Ch
     grid = np.linspace(low, high, 56)
     curves = [_smooth(np.clip(one, low, high), grid, 0.25 * spread) for one in (a, b)]
     top = max(float(curve.max()) for curve in curves)
-    x = np.linspace(0, width, len(grid)).tolist()
-    peaks = []
-    for curve, look in zip(curves, looks, strict=True):
-        y = (bottom - 132 * curve / top).tolist()
-        outline = _line(x, y)
-        area = f"{outline}L{width:g} {bottom:g}L0 {bottom:g}Z"
-        made.path(area, "f f" + look if look == looks[0] else "o f" + look)
+    x, heights = np.linspace(0, width, len(grid)), [bottom - 132 * one / top for one in curves]
+    for y, look in zip(heights, "ab", strict=True):
+        outline = line(x.tolist(), y.tolist())
+        made.path(f"{outline}L{width:g} {bottom:g}L0 {bottom:g}Z", f"f{look}")
         made.path(outline, f"l l{look}")
-        place = int(curve.argmax())
-        peaks.append([x[place], y[place]])
     made.path(f"M0 {bottom + 0.5:g}H{width:g}", "ax2")
-    if abs(peaks[0][0] - peaks[1][0]) < 90:  # names side by side, the lower hill's outside
-        side = 1 if peaks[1][0] >= peaks[0][0] else -1
-        peaks[0][0], peaks[1][0] = peaks[0][0] - 45 * side, peaks[1][0] + 45 * side
-    for (px, py), name, look in zip(peaks, names, looks, strict=True):
-        at = min(max(px, 40), width - 40)
-        made.text(at, max(py - 8, 12), short(name, 20), f"n x{look}", "middle")
-    made.text(0, 186, f"← looks like {short(names[0])}")
-    made.text(width, 186, f"looks like {short(names[1])} →", anchor="end")
+    # A name is where its hill is most above the other one; of hills that are one, side by side.
+    gaps = [curves[k] - curves[1 - k] for k in (0, 1)]
+    if min(gap.max() for gap in gaps) < SAME_HILL * top:
+        gaps = curves
+    at = [float(x[gap.argmax()]) for gap in gaps]
+    if abs(at[0] - at[1]) < 90:
+        middle, side = (at[0] + at[1]) / 2, 48 if at[1] >= at[0] else -48
+        at = [middle - side, middle + side]
+    for place, name, look in zip(at, names, "ab", strict=True):
+        reach = 0.5 * LETTER * len(short(name, 20))
+        place = min(max(place, reach), width - reach)
+        highest = min(float(y[np.abs(x - place) <= reach].min()) for y in heights)
+        made.text(place, max(highest - 8, 12), short(name, 20), f"n x{look}", "middle")
+    made.ends(186, f"← looks like {short(names[0])}", f"looks like {short(names[1])} →")
     return made.chart()
 
 
 def _smooth(values: Floats, grid: Floats, spread: float) -> Floats:
-    """A smooth density on a grid."""
+    """A smooth density on a grid; mass beyond the ends is mirrored by what is missing there."""
     edges = np.linspace(grid[0], grid[-1], 257)
     counts, _ = np.histogram(values, bins=edges)
     middles = (edges[:-1] + edges[1:]) / 2
     weight = np.exp(-0.5 * ((grid[:, None] - middles) / spread) ** 2)
-    # Mass beyond the ends is mirrored by what is missing there.
-    reach = np.exp(-0.5 * ((middles[:, None] - grid) / spread) ** 2).sum(axis=1)
-    return np.asarray(weight @ (counts / np.maximum(reach, 1e-9)) / max(1, len(values)))
+    reach = np.maximum(weight.sum(axis=0), 1e-9)
+    return np.asarray(weight @ (counts / reach) / max(1, len(values)))
 
 
-def ruler(
-    size: float, low: float, high: float, usual: tuple[float, float] | None = None, word: str = ""
-) -> Chart:
-    """The size on a scale from guessing to certain, with its interval.
-
-    `usual` is a band that such sizes lie in anyway, called `word`.
-    """
-    title = f"Size {size:.2f}, interval {low:.2f} to {high:.2f}, on a scale from 0.5 to 1"
-    made = Drawing(440, 56, title, scaled=True)
-    made.rect(0, 24, 440, 8, "gr")
-    ends = [*(cut for cut, _ in CUTS[1:]), 1.0]
+def ruler(size: Size, usual: tuple[float, float] | None = None) -> Chart:
+    """The size on a scale from guessing to certain; `usual` is where windows are anyway."""
+    title = f"Size {size:.2f}, interval {size.low:.2f} to {size.high:.2f}, on a scale from 0.5 to 1"
+    marks, word = [Mark("gr", 0, 1)], "windows without an alarm"
     if usual is not None:
-        x, y = _on_ruler(usual[0]), _on_ruler(usual[1])
-        made.rect(x, 24, max(y - x, 3), 8, "fa", f"{word}: {usual[0]:.2f} to {usual[1]:.2f}")
-        made.text(max((x + y) / 2, 84), 14, word, "xa", "middle")
-    for (cut, name), end in zip(CUTS, ends, strict=True):
-        if cut > 0.5:
-            made.path(f"M{_on_ruler(cut):.1f} 22v12", "tick")
-        made.text((_on_ruler(cut) + _on_ruler(end)) / 2, 52, name, anchor="middle")
-    left, right = _on_ruler(low), _on_ruler(high)
-    made.rect(left, 24, max(right - left, 2), 8, "iv", f"95% interval {low:.3f} to {high:.3f}")
-    made.dot(min(max(_on_ruler(size), 7), 433), 28, 7, "ink", f"{size:.3f}")
+        said = f"{word}: {usual[0]:.2f} to {usual[1]:.2f}"
+        marks.append(Mark("fa", _scaled(usual[0]), _scaled(usual[1]), hover=said))
+    made = lanes(title, [("", [*marks, *_marks(size, 14)], "")], 440, 56, scaled=True)
+    if usual is not None:
+        made.text(max(220 * (_scaled(usual[0]) + _scaled(usual[1])), 84), 14, word, "xa", "middle")
+    for (cut, name), (end, _) in itertools.pairwise(CUTS):
+        left, right = 440 * _scaled(cut), 440 * _scaled(end)
+        made.path(f"M{left:.1f} 22v12" if left else "", "tick")
+        made.text((left + right) / 2, 52, name, anchor="middle")
     return made.chart()
 
 
-def _on_ruler(size: float) -> float:
-    return 440 * min(max((size - 0.5) / 0.5, 0.0), 1.0) if size == size else 0.0
-
-
-def interval(size: float, low: float, high: float) -> Chart:
+def interval(size: Size) -> Chart:
     """One size of many, from 50 to 100."""
-    made = Drawing(
-        200, 16, f"{100 * size:.0f} of 100, interval {100 * low:.0f} to {100 * high:.0f}"
-    )
-    made.rect(0, 6, 200, 4, "gr")
-    x, y = (200 * min(max((v - 0.5) / 0.5, 0.0), 1.0) for v in (low, high))
-    made.rect(x, 4, max(y - x, 2), 8, "iv")
-    made.dot(min(max(200 * (size - 0.5) / 0.5, 5), 195), 8, 5, "ink")
-    return made.chart()
+    title = f"{100 * size:.0f} of 100, interval {100 * size.low:.0f} to {100 * size.high:.0f}"
+    return lanes(title, [("", [Mark("gr", 0, 1, 4), *_marks(size, 10)], "")], 200, 16).chart()
 
 
-# ---- columns -----------------------------------------------------------------------------------
+def leaning(score: float, names: Names) -> Chart:
+    """How much one row looks like B rather than A."""
+    title = f"{share_text(score)} {names[1]}, {share_text(1 - score)} {names[0]}"
+    dot = Mark("db" if score > 0.5 else "da", score, None, 10)
+    marks = [Mark("gr", 0, 1, 4), Mark("iv", 0.495, 0.505, 10), dot]
+    return lanes(title, [("", marks, "")], 120, 16).chart()
 
 
-class Bins:
+def _marks(size: Size, dot: float) -> list[Mark]:
+    """A size and its interval on a scale from 50 to 100."""
+    said = f"95% interval {size.low:.3f} to {size.high:.3f}"
+    return [Mark("iv", _scaled(size.low), _scaled(size.high), hover=said),
+            Mark("ink", _scaled(size), None, dot, f"{size:.3f}")]  # fmt: skip
+
+
+def _scaled(size: float) -> float:
+    return min(max((size - 0.5) / 0.5, 0.0), 1.0) if size == size else 0.0
+
+
+# ---- a column in two sets ----------------------------------------------------------------------
+
+
+def bin_edges(values: Floats) -> Floats:
     """Bins for the values of both sets: whole numbers, evenly spaced, or on a stretched axis."""
-
-    def __init__(self, values: Floats) -> None:
-        low, first, middle, third, high = np.quantile(values, (ENDS[0], 0.25, 0.5, 0.75, ENDS[1]))
-        self.low, self.high = float(low), float(high)
-        # Beyond 2**52 every double is a whole number, and there are no halves between them.
-        whole = bool(np.all(values == np.round(values)) and max(abs(low), abs(high)) < 2**52)
-        half = max(third - first, 1e-300)
-        if whole and high - low < MOST_WHOLE:
-            self.edges = np.arange(low - 0.5, high + 1)
-        elif max(high - middle, middle - low) > LONG_TAIL * half:
-            scale = half / 2
-            ends = np.arcsinh((np.array([low, high]) - middle) / scale)
-            self.edges = middle + scale * np.sinh(np.linspace(ends[0], ends[1], BINS + 1))
-        elif whole:
-            step = math.ceil((high - low + 1) / BINS)
-            self.edges = np.arange(low - 0.5, high + step, step)
-        else:
-            above = high if high > low else low + max(1.0, abs(low) / 1e6)
-            self.edges = np.linspace(low, above, BINS + 1)
-
-    def shares(self, values: Floats) -> Floats:
-        counts, _ = np.histogram(np.clip(values, self.edges[0], self.edges[-1]), bins=self.edges)
-        return counts / max(1, len(values))
-
-    def places(self, values: Sequence[float], width: float) -> list[float]:
-        """Where values are on an axis on which every bin is as wide."""
-        bins = np.linspace(0, width, len(self.edges))
-        return np.interp(values, self.edges, bins).tolist()
+    low, first, middle, third, high = np.quantile(values, (ENDS[0], 0.25, 0.5, 0.75, ENDS[1]))
+    # Beyond 2**52 every double is a whole number, and there are no halves between them.
+    whole = bool(np.all(values == np.round(values)) and max(abs(low), abs(high)) < 2**52)
+    half = max(third - first, 1e-300)
+    if whole and high - low < MOST_WHOLE:
+        return np.arange(low - 0.5, high + 1)
+    if max(high - middle, middle - low) > LONG_TAIL * half:
+        scale = half / 2
+        ends = np.arcsinh((np.array([low, high]) - middle) / scale)
+        return np.asarray(middle + scale * np.sinh(np.linspace(ends[0], ends[1], BINS + 1)))
+    if whole:
+        step = math.ceil((high - low + 1) / BINS)
+        return np.arange(low - 0.5, high + step, step)
+    return np.linspace(low, high if high > low else low + max(1.0, abs(low) / 1e6), BINS + 1)
 
 
-def histogram(
-    a: Floats, b: Floats, names: tuple[str, str], words: Words, *, large: bool = False
-) -> Chart:
+def histogram(a: Floats, b: Floats, names: Names, words: Words, *, large: bool = False) -> Chart:
     """Values of a column in two sets; large ones mark the averages."""
     a, b = a[~np.isnan(a)], b[~np.isnan(b)]
     both = np.concatenate([a, b])
     width, bottom, height = (216.0, 66.0, 90.0) if large else (176.0, 36.0, 52.0)
-    title = f"Distribution of {names[0]} (filled) and {names[1]} (line)"
-    made = Drawing(width, height, title)
+    made = Drawing(width, height, f"Distribution of {names[0]} (filled) and {names[1]} (line)")
     if not len(both):
         made.text(0, bottom, "no values")
         return made.chart()
-    bins = Bins(both)
-    shares = bins.shares(a), bins.shares(b)
-    top = max(float(one.max()) for one in shares) or 1.0
-    step = width / len(shares[0])
-    for one, look in zip(shares, ("fa", "lb"), strict=True):
-        steps = (f"V{bottom - (bottom - 2) * share / top:.1f}h{step:.2f}" for share in one)
-        made.path(f"M0 {bottom:g}{''.join(steps)}V{bottom:g}", look)
-    made.path(f"M0 {bottom + 0.5:g}H{width:g}", "ax2")
-    for k, (x, y) in enumerate(zip(*shares, strict=True)):
-        ends = f"{words(float(bins.edges[k]))} to {words(float(bins.edges[k + 1]))}"
-        said = f"{ends}\n{names[0]} {share_text(x, 1)}\n{names[1]} {share_text(y, 1)}"
-        made.rect(k * step, 0, step, bottom, "sv", said)
+    edges = bin_edges(both)
+    counts = [np.histogram(np.clip(v, edges[0], edges[-1]), edges)[0] for v in (a, b)]
+    shares = [(n / max(1, n.sum())).tolist() for n in counts]
+    labels = [f"{words(x)} to {words(y)}" for x, y in itertools.pairwise(edges.tolist())]
+    _steps(made, bottom, labels, shares, names)
     if large and len(a) and len(b):
-        means = float(a.mean()), float(b.mean())
-        for x, look in zip(bins.places(means, width), "ab", strict=True):
+        places = np.linspace(0, width, len(edges))  # every bin is as wide
+        for x, look in zip(np.interp([a.mean(), b.mean()], edges, places), "ab", strict=True):
             made.path(f"M{x:.1f} {bottom + 2:g}l-4 7h8z", f"d{look}")
-    made.text(0, height - 2, words(bins.low))
-    made.text(width, height - 2, words(bins.high), anchor="end")
+    low, high = np.quantile(both, ENDS).tolist()
+    made.ends(height - 2, words(low), words(high))
     return made.chart()
 
 
-def levels(a: Mapping[str, float], b: Mapping[str, float], names: tuple[str, str]) -> Chart:
+def levels(a: Mapping[str, float], b: Mapping[str, float], names: Names) -> Chart:
     """Shares of the most frequent levels: bars of A, lines of B."""
-    title = f"Shares of the levels in {names[0]} (bars) and {names[1]} (lines)"
-    made = Drawing(176, 52, title)
+    made = Drawing(176, 52, f"Shares of the levels in {names[0]} (bars) and {names[1]} (lines)")
     both = sorted({**a, **b}, key=lambda x: -(a.get(x, 0.0) + b.get(x, 0.0)))[:LEVELS]
-    top = max((max(a.get(x, 0.0), b.get(x, 0.0)) for x in both), default=1.0) or 1.0
-    step = 176 / max(1, len(both))
-    for k, level in enumerate(both):
-        x, y = (36 - 34 * shares.get(level, 0.0) / top for shares in (a, b))
-        made.rect(k * step + 1, x, step - 2, 36 - x, "fa")
-        made.path(f"M{k * step + 1:.1f} {y:.1f}h{step - 2:.1f}", "lb")
-        said = "\n".join(
-            f"{name} {share_text(shares.get(level, 0.0), 1)}"
-            for name, shares in zip(names, (a, b), strict=True)
-        )
-        made.rect(k * step, 0, step, 36, "sv", f"{level}\n{said}")
-    made.path("M0 36.5H176", "ax2")
+    shares = [[side.get(level, 0.0) for level in both] for side in (a, b)]
     if both:
-        made.text(0, 49, short(both[0], 13))
-    if len(both) > 1:
-        made.text(176, 49, short(both[-1], 13), anchor="end")
+        _steps(made, 36, both, shares, names, gap=1)
+        made.ends(49, short(both[0], 13), short(both[-1], 13) if len(both) > 1 else "")
     return made.chart()
 
 
-def bars(values: Sequence[float], names: Sequence[str], words: Words, title: str) -> Chart:
+def _steps(
+    made: Drawing, bottom: float, labels: Sequence[str], shares: Sequence[Sequence[float]],
+    names: Names, gap: float = 0,
+) -> None:  # fmt: skip
+    """Shares side by side: A filled, B as a line; with gaps between what has no order."""
+    top, step = max(map(max, shares)) or 1.0, made.width / len(labels)
+    for side, look in zip(shares, ("fa", "lb"), strict=True):
+        ups = [bottom - (bottom - 2) * share / top for share in side]
+        if not gap:
+            steps = "".join(f"V{y:.1f}h{step:.2f}" for y in ups)
+            made.path(f"M0 {bottom:g}{steps}V{bottom:g}", look)
+            continue
+        foot = f"V{bottom:g}h-{step - 2 * gap:.1f}z" if look == "fa" else ""
+        tops = (f"M{k * step + gap:.1f} {y:.1f}h{step - 2 * gap:.1f}" for k, y in enumerate(ups))
+        made.path("".join(f"{d}{foot}" for d in tops), look)
+    made.path(f"M0 {bottom + 0.5:g}H{made.width:g}", "ax2")
+    for k, (label, x, y) in enumerate(zip(labels, *shares, strict=True)):
+        said = f"{label}\n{names[0]} {share_text(x, 1)}\n{names[1]} {share_text(y, 1)}"
+        made.rect(k * step, 0, step, bottom, "sv", said)
+
+
+def bars(values: Sequence[float], names: Names, words: Words, title: str) -> Chart:
     """One bar a set, A filled and B outlined, with its value."""
-    made = Drawing(216, 24 + 28 * (len(values) - 1), title)
-    label = min(84, 8 + 7 * max(len(short(name, 11)) for name in names))
-    top = max((abs(v) for v in values if v == v), default=1.0) or 1.0
-    room = 216 - label - 52
-    for k, (value, name) in enumerate(zip(values, names, strict=True)):
-        y, wide = 28 * k, room * abs(value) / top if value == value else 0.0
-        made.text(0, y + 15, short(name, 11), "k")
-        made.rect(label, y + 2, max(wide, 1.5), 18, "fa" if k == 0 else "fb lb")
-        made.text(label + max(wide, 1.5) + 6, y + 15, words(value), "n k")
+    top, shown = max(map(abs, values)) or 1.0, [short(name, 12) for name in names]
+    rows = [(name, [Mark("fb lb" if k else "fa", 0, abs(value) / top, 18)], words(value))
+            for k, (name, value) in enumerate(zip(shown, values, strict=True))]  # fmt: skip
+    left = 10 + 7 * max(map(len, shown))
+    right = 12 + LETTER * max(len(value) for *_, value in rows)
+    return lanes(title, rows, 216, 28, left=left, right=right).chart()
+
+
+def moved_columns(steps: Sequence[tuple[str, float, bool]], width: float = 1088) -> Chart:
+    """How far the average of each column moved, in its spread, the farthest first."""
+    made = Drawing(width, 112, "How far each column moved, the farthest first")
+    top, step = max((far for _, far, _ in steps), default=1.0) or 1.0, (width - 40) / len(steps)
+    for k, (name, far, changed) in enumerate(steps):
+        high, said = 100 * far / top, f"{name}: {far:.2f} of its spread"
+        look = "p0" if changed else "p1"
+        made.rect(40 + k * step, 106 - high, max(0.8 * step, 0.6), high, look, said)
+    made.path(f"M40 106.5H{width:g}", "ax2")
+    for y, far in ((110, 0.0), (12, top)):
+        made.text(32, y, f"{far:.2g}", anchor="end")
     return made.chart()
+
+
+# ---- two columns in two sets -------------------------------------------------------------------
 
 
 def by_another(
-    x: tuple[Floats, Floats], y: tuple[Floats, Floats], names: tuple[str, str], title: str,
-    words_x: Words, words_y: Words, *, wide: bool = False,
+    x: Sequence[Floats], y: Sequence[Floats], names: Names, title: str, words_x: Words,
+    words_y: Words, *, wide: bool = False,
 ) -> Chart | None:  # fmt: skip
-    """The average of one column along another, in two sets."""
-    width, bottom, height = (320.0, 110.0, 132.0) if wide else (216.0, 72.0, 92.0)
+    """The average of one column along another, in two sets; None where there is no line."""
     both = np.concatenate(x)
-    both = both[~np.isnan(both)]
-    if len(both) < 20 or np.ptp(both) == 0:
-        return None
-    edges = np.unique(np.quantile(both, np.linspace(0.01, 0.99, 11)))
+    edges = np.unique(np.nanquantile(both, np.linspace(*ENDS, 11))) if len(both) else both
     if len(edges) < 4:
         return None
-    curves = []
-    for own, values in zip(x, y, strict=True):
-        known = ~np.isnan(own) & ~np.isnan(values)
-        place = np.clip(np.searchsorted(edges, own[known], "right") - 1, 0, len(edges) - 2)
-        n = np.bincount(place, minlength=len(edges) - 1)
-        sums = np.bincount(place, weights=values[known], minlength=len(edges) - 1)
-        curves.append(np.where(n >= 3, sums / np.maximum(n, 1), np.nan))
-    seen = np.concatenate(curves)
-    seen = seen[~np.isnan(seen)]
-    if not len(seen) or np.ptp(seen) == 0:
+    curves = [_averages(own, values, edges) for own, values in zip(x, y, strict=True)]
+    known = [~np.isnan(curve) for curve in curves]
+    if min(part.sum() for part in known) < 2 or np.nanmin(curves) == np.nanmax(curves):
         return None
-    low, high = float(seen.min()), float(seen.max())
+    low, high = float(np.nanmin(curves)), float(np.nanmax(curves))
     low = 0.0 if 0 <= low < 0.5 * high else low - 0.08 * (high - low)
-    made = Drawing(width, height, title)
-    room = width - 34
-    at = (np.arange(len(edges) - 1) + 0.5) / (len(edges) - 1) * room
-    ends: list[list[float]] = []
-    for curve, look in zip(curves, "ab", strict=True):
-        known = ~np.isnan(curve)
-        if known.sum() < 2:
-            return None
-        up = bottom - (bottom - 8) * (curve[known] - low) / (high - low)
-        line = _line(at[known].tolist(), up.tolist())
+    width, bottom, height = (320.0, 110.0, 132.0) if wide else (216.0, 72.0, 92.0)
+    made, room, bins = Drawing(width, height, title), width - 40, len(edges) - 1
+    at, ends = (np.arange(bins) + 0.5) / bins * room, []
+    for curve, part, look in zip(curves, known, "ab", strict=True):
+        up = bottom - (bottom - 8) * (curve[part] - low) / (high - low)
+        outline = line(at[part].tolist(), up.tolist())
         if look == "a":
-            made.path(f"{line}V{bottom:g}H{at[known][0]:.1f}Z", "fa")
-        made.path(line, f"l l{look}")
-        ends.append([float(up[-1]), float(curve[known][-1])])
+            made.path(f"{outline}V{bottom:g}H{at[part][0]:.1f}Z", "fa")
+        made.path(outline, f"l l{look}")
+        ends.append((float(up[-1]), words_y(float(curve[part][-1]))))
     made.path(f"M0 {bottom + 0.5:g}H{room:g}", "ax2")
-    apart = 13 - abs(ends[0][0] - ends[1][0])
-    if apart > 0:  # labels do not touch
-        side = 1 if ends[0][0] >= ends[1][0] else -1
-        ends[0][0], ends[1][0] = ends[0][0] + side * apart / 2, ends[1][0] - side * apart / 2
-    for (up_at, value), look in zip(ends, "ab", strict=True):
-        made.text(room + 4, min(up_at + 4, bottom), words_y(value), f"n x{look}")
-    for k in range(len(edges) - 1):
-        said = "\n".join(
-            f"{name} {words_y(float(curve[k]))}"
-            for name, curve in zip(names, curves, strict=True)
-            if curve[k] == curve[k]
-        )
-        step = room / (len(edges) - 1)
-        range_ = f"{words_x(float(edges[k]))} to {words_x(float(edges[k + 1]))}"
-        made.rect(k * step, 0, step, bottom, "sv", f"{range_}\n{said}")
-    made.text(0, height - 4, words_x(float(edges[0])))
-    made.text(room, height - 4, words_x(float(edges[-1])), anchor="end")
+    for up_at, (_, words), look in zip(apart([end[0] for end in ends]), ends, "ab", strict=True):
+        made.text(room + 2, min(up_at + 4, bottom + 8), words, f"n x{look}")
+    for k in range(bins):
+        said = [f"{words_x(float(edges[k]))} to {words_x(float(edges[k + 1]))}"]
+        for name, curve in zip(names, curves, strict=True):
+            said += [f"{name} {words_y(float(curve[k]))}"] if curve[k] == curve[k] else []
+        made.rect(k * room / bins, 0, room / bins, bottom, "sv", "\n".join(said))
+    made.ends(height - 4, words_x(float(edges[0])), words_x(float(edges[-1])), room)
     return made.chart()
 
 
-def usual_range(
-    value: float, usual: Sequence[tuple[float, float]], names: Sequence[str], words: Words
-) -> Chart:
-    """A value against what is usual in each set: bars, and a mark that may lie beyond them."""
-    low, high = min(ends[0] for ends in usual), max(ends[1] for ends in usual)
-    room = (high - low) or 1.0
-    left, right = low - 0.12 * room, high + 0.12 * room
-    made = Drawing(128, 20, f"{words(value)}, and what is usual")
-
-    def at(v: float) -> float:
-        return 4 + 112 * min(max((v - left) / (right - left), 0.0), 1.0)
-
-    for k, (ends, name) in enumerate(zip(usual[:2], names, strict=False)):
-        said = f"{name} {words(ends[0])} to {words(ends[1])}"
-        look = "fa" if k == 0 else "fb lb"
-        made.rect(at(ends[0]), 2 + 9 * k, max(at(ends[1]) - at(ends[0]), 2), 6, look, said)
-    if value > right:
-        made.path("M120 4l8 6l-8 6z", "dk")
-    elif value < left:
-        made.path("M8 4l-8 6l8 6z", "dk")
-    else:
-        made.rect(at(value) - 1, 0, 3, 20, "dk")
-    return made.chart()
-
-
-def made_of(shares: Mapping[str, float], words: Mapping[str, str]) -> Chart:
-    """What the difference is made of, as one bar."""
-    said = ", ".join(f"{words[kind]} {share_text(share)}" for kind, share in shares.items())
-    made = Drawing(720, 64, said, scaled=True)
-    x = 0.0
-    for k, (kind, share) in enumerate(shares.items()):
-        wide = 720 * share
-        made.rect(x, 0, wide - 2, 24, f"p{k}", f"{words[kind]} {share_text(share)}")
-        if wide > 60:
-            made.text(x, 42, share_text(share), "n k")
-            made.text(x, 58, words[kind] if wide > 6.5 * len(words[kind]) else "")
-        x += wide
-    return made.chart()
-
-
-def seen_from(items: Sequence[tuple[str, float, str]], band: str) -> Chart:
-    """A dot a column inside what could not have been seen: -1 and 1 would have been."""
-    made = Drawing(520, 40 + 24 * len(items), f"Changes of the columns inside {band}", scaled=True)
-    left, right, bottom = 210.0, 390.0, 24.0 * len(items)
-    made.rect(left, 0, right - left, bottom, "gr")
-    made.path(f"M{(left + right) / 2:g} 0V{bottom:g}", "tick")
-    for k, (name, place, said) in enumerate(items):
-        made.text(0, 24 * k + 16, short(name, 24), "k")
-        x = (left + right) / 2 + (right - left) / 2 * min(max(place, -1.6), 1.6)
-        made.dot(x, 24 * k + 12, 5, "db", said)
-    for x, word in ((left, "would be seen"), ((left + right) / 2, "0"), (right, "would be seen")):
-        made.text(x, bottom + 18, word, anchor="middle")
-    return made.chart()
+def _averages(x: Floats, y: Floats, edges: Floats) -> Floats:
+    """The averages of y between edges of x; NaN where there are few values."""
+    known, bins = ~np.isnan(x) & ~np.isnan(y), len(edges) - 1
+    place = np.clip(np.searchsorted(edges, x[known], "right") - 1, 0, bins - 1)
+    n = np.bincount(place, minlength=bins)
+    sums = np.bincount(place, weights=y[known], minlength=bins)
+    return np.where(n >= FEWEST, sums / np.maximum(n, 1), np.nan)
 
 
 def by_level(
-    x: tuple[Floats, Floats], y: tuple[Floats, Floats], levels: Sequence[str],
-    names: tuple[str, str], title: str, words: Words, *, wide: bool = False,
+    x: Sequence[Floats], y: Sequence[Floats], levels: Sequence[str], names: Names, title: str,
+    words: Words, *, wide: bool = False,
 ) -> Chart | None:  # fmt: skip
     """The average of a number inside each of the most frequent levels, in two sets."""
-    width, bottom, height = (320.0, 110.0, 132.0) if wide else (216.0, 76.0, 94.0)
-    known = np.concatenate(x)
-    counts = np.bincount(known[~np.isnan(known)].astype(np.intp), minlength=len(levels))
-    first = np.argsort(-counts, kind="stable")[:5]
-    means = [
-        [
-            float(np.nanmean(values[own == k]))
-            if np.any((own == k) & ~np.isnan(values))
-            else np.nan
-            for k in first
-        ]
-        for own, values in zip(x, y, strict=True)
-    ]
-    seen = [v for side in means for v in side if v == v]
-    if len(seen) < 4 or max(seen) == min(seen):
+    edges = np.arange(len(levels) + 1, dtype=np.float64) - 0.5
+    means = np.stack([_averages(own, values, edges) for own, values in zip(x, y, strict=True)])
+    first = np.argsort(-np.histogram(np.concatenate(x), edges)[0], kind="stable")[:AVERAGED]
+    first = first[~np.isnan(means[:, first]).any(axis=0)]
+    if len(first) < 2 or np.ptp(means[:, first]) == 0:
         return None
-    low, high = min(seen), max(seen)
-    made = Drawing(width, height, title)
-    left, right = 92.0, width - 60
+    low, rows = means[:, first].min(), []
+    for k in first.tolist():
+        a, b = (means[:, k] - low) / np.ptp(means[:, first])
+        said = " → ".join(words(float(mean)) for mean in means[:, k])
+        marks = [Mark("gr", 0, 1, 1), Mark("iv", min(a, b), max(a, b), 2),
+                 Mark("da", a, None, 10, said), Mark("db", b, None, 10, said)]  # fmt: skip
+        rows.append((short(levels[k], 11), marks, said))
+    right = 12 + LETTER * max(len(said) for *_, said in rows)
+    return lanes(title, rows, 320 if wide else 216, 22, left=84, right=right).chart()
 
-    def up(value: float) -> float:
-        return bottom - (bottom - 14) * (value - low) / (high - low)
 
-    free = [_apart([up(v) if v == v else math.nan for v in side]) for side in means]
-    for place, k in enumerate(first):
-        a, b = means[0][place], means[1][place]
-        if a != a or b != b:
-            continue
-        name = short(levels[int(k)], 11)
-        said = f"{levels[int(k)]}\n{names[0]} {words(a)}\n{names[1]} {words(b)}"
-        made.path(f"M{left:g} {up(a):.1f}L{right:g} {up(b):.1f}", "l lk")
-        made.dot(left, up(a), 4.5, "da", said)
-        made.dot(right, up(b), 4.5, "db", said)
-        made.text(left - 8, free[0][place] + 4, f"{name} {words(a)}", "", "end")
-        made.text(right + 8, free[1][place] + 4, words(b), "k")
-    made.text(left, height - 2, short(names[0], 12), "n xa", "middle")
-    made.text(right, height - 2, short(names[1], 12), "n xb", "middle")
+# ---- rows, parts, what could not be seen -------------------------------------------------------
+
+
+def usual_range(
+    value: float, usual: Sequence[tuple[float, float]], names: Names, words: Words
+) -> Chart:
+    """A value against what is usual in two sets: bars, and a mark that may lie beyond them."""
+    low, high = min(ends[0] for ends in usual), max(ends[1] for ends in usual)
+    low, room = low - 0.12 * ((high - low) or 1.0), 1.24 * ((high - low) or 1.0)
+    rows = []
+    for k, (ends, name) in enumerate(zip(usual, names, strict=True)):
+        start, end = ((v - low) / room for v in ends)
+        said = f"{name} {words(ends[0])} to {words(ends[1])}"
+        rows.append(("", [Mark("fb lb" if k else "fa", start, end, 6, said)], ""))
+    made = lanes(f"{words(value)}, and what is usual", rows, 128, 10, left=4, right=12)
+    at = (value - low) / room
+    if 0 <= at <= 1:
+        made.rect(3 + 112 * at, 0, 3, 20, "dk")
+    else:
+        made.path("M120 4l8 6l-8 6z" if at > 1 else "M8 4l-8 6l8 6z", "dk")
     return made.chart()
 
 
-def _apart(places: list[float], least: float = 13.0) -> list[float]:
-    """The same places, moved so far that labels there do not touch."""
-    order = sorted((k for k, y in enumerate(places) if y == y), key=lambda k: places[k])
-    moved = list(places)
-    for before, after in itertools.pairwise(order):
-        moved[after] = max(moved[after], moved[before] + least)
-    return moved
+def made_of(shares: Mapping[str, float], width: float = 1088) -> Chart:
+    """What the difference is made of, as one bar."""
+    said = [f"{share_text(share)} {name}" for name, share in shares.items()]
+    starts = [0.0, *itertools.accumulate(shares.values())]
+    marks = [Mark(f"p{k}", starts[k], max(starts[k + 1] - 0.004, starts[k]), 24, words)
+             for k, words in enumerate(said)]  # fmt: skip
+    made = lanes(", ".join(said), [("", marks, "")], width, 24, below=24)
+    for start, share, words in zip(starts, shares.values(), said, strict=False):
+        made.text(width * start, 44, words if width * share > LETTER * len(words) else "", "n k")
+    return made.chart()
+
+
+def seen_from(items: Sequence[tuple[str, float, str]]) -> Chart:
+    """A dot a column inside what could not have been seen: -1 and 1 would have been."""
+    rows = []
+    for name, place, said in items:
+        marks = [Mark("gr", 0.2, 0.8, 24), Mark("db", 0.5 + 0.3 * place, None, 10, said)]
+        rows.append((short(name, 24), marks, ""))
+    made = lanes(
+        "Changes too small to be seen", rows, 520, left=150, right=70, below=24, scaled=True
+    )
+    for x, word in ((0.2, "would be seen"), (0.5, "0"), (0.8, "would be seen")):
+        made.text(150 + 300 * x, made.height - 6, word, anchor="middle")
+    made.path(f"M300 0V{made.height - 24:g}", "tick")
+    return made.chart()
+
+
+# ---- more than two sets ------------------------------------------------------------------------
+
+
+def set_map(names: Names, places: Floats, tree: Sequence[tuple[int, int]]) -> Chart:
+    """Sets as dots, the farther apart the easier their rows are told apart."""
+    title = "A map of the sets: the farther apart two dots, the easier their rows are told apart"
+    span = np.maximum(np.ptp(places, axis=0), 1e-9)
+    scale = min(330 / span[0], 170 / span[1])
+    height = max(120.0, 80 + scale * float(span[1]))
+    middle = (places.max(axis=0) + places.min(axis=0)) / 2
+    xy = (places - middle) * scale + [220, height / 2]
+    made = Drawing(440, height, title, scaled=True)
+    for i, j in tree:
+        made.path(line(xy[[i, j], 0].tolist(), xy[[i, j], 1].tolist()), "ax2")
+    for side, k in enumerate(np.argsort(xy[:, 0], kind="stable").tolist()):
+        (x, y), look = xy[k].tolist(), LOOKS[k % 5]
+        made.dot(x, y, 7, f"d{look}", names[k])
+        above = y <= height / 2 if height > 160 else side % 2 == 0  # neighbours on other sides
+        up = y - 15 if above else y + 26
+        made.text(min(max(x, 50), 390), up, short(names[k], 16), f"n x{look}", "middle")
+    return made.chart()
+
+
+def matrix(names: Names, sizes: Floats, link: Callable[[int, int], str]) -> Chart:
+    """All sizes, names on the diagonal; every cell leads to its pair."""
+    K = len(names)
+    cell = 52.0 if K <= 6 else max(22.0, 340.0 / K)
+    made = Drawing(cell * K + 110, cell * K + 4, "How often one row of each is told apart, of 100")
+    for i in range(K):
+        for j in range(i):
+            size, start = float(sizes[i, j]), len(made)
+            said, level = f"{names[j]} and {names[i]}: {100 * size:.0f}", round(9 * _scaled(size))
+            made.rect(j * cell + 1, i * cell + 1, cell - 2, cell - 2, f"h h{level}", said)
+            x, y = (j + 0.5) * cell, (i + 0.5) * cell + 4
+            words = ">99" if 0.995 <= size < 1 else f"{100 * size:.0f}"
+            made.text(x, y, words, f"n t{level}", "middle")
+            if link(j, i):
+                made.linked(link(j, i), start)
+        made.text(i * cell + 6, (i + 0.5) * cell + 4, short(names[i], 15), f"n x{LOOKS[i % 5]}")
+    return made.chart()
+
+
+def over_sets(names: Names, rows: Sequence[tuple[float, ...]], words: Words, title: str) -> Chart:
+    """One column over the sets: (median, first, third quartile, 5%, 95%), or (share,)."""
+    values = [v for row in rows for v in row if v == v]
+    share = all(len(row) == 1 for row in rows)
+    low, high = 0.0 if share else min(values, default=0.0), max(values, default=1.0)
+    found = []
+    for k, (name, row) in enumerate(zip(names, rows, strict=True)):
+        look, at = LOOKS[k % 5], [(v - low) / ((high - low) or 1.0) for v in row]
+        marks, said = [Mark("gr", 0, 1, 1)], f"{name} {words(row[0])}"
+        if row[0] == row[0]:
+            if not share:
+                marks.append(Mark(f"q{look}", at[3], at[4], 2, said))
+            first, last = (0.0, at[0]) if share else (at[1], at[2])
+            marks += [
+                Mark(f"q{look}", first, last, 8, said),
+                Mark(f"d{look}", at[0], None, 9, said),
+            ]
+        found.append((short(name, 14), marks, words(row[0]) if row[0] == row[0] else "none"))
+    return lanes(title, found, 352, left=104, right=64).chart()

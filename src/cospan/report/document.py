@@ -1,18 +1,17 @@
 """The document: what a report says, as blocks in the order in which they are read.
 
-A document is made once (`pair`, `sets`, `monitoring`) and shown by four renderers that compute
+A document is made once (`comparison`, `monitoring`) and shown by four renderers that compute
 nothing: `html`, `markdown`, `terminal` and JSON. Charts are drawn when it is made; texts are plain
 until a renderer escapes them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 
-@dataclass(frozen=True)
-class Chart:
+class Chart(NamedTuple):
     """A static drawing: SVG of ours, and what it shows in a sentence."""
 
     svg: str
@@ -20,9 +19,22 @@ class Chart:
     narrow: str = ""  # the same for phones, where it would be too small
 
 
-@dataclass(frozen=True)
-class Picture:
-    """A PNG in base64, with words below it; `mark` is the set it belongs to."""
+class Figure(NamedTuple):
+    """A chart with its caption: the first words stand out."""
+
+    title: str
+    text: str
+    chart: Chart
+
+
+class Figures(NamedTuple):
+    """Figures side by side."""
+
+    figures: tuple[Figure, ...]
+
+
+class Picture(NamedTuple):
+    """A PNG in base64, with words below it; `mark` is the look of the set it belongs to."""
 
     png: str
     title: str
@@ -30,18 +42,80 @@ class Picture:
     mark: str = ""
 
 
-@dataclass(frozen=True)
-class Pictures:
-    """Pictures side by side, and what is above them."""
+class Pictures(NamedTuple):
+    """Pictures side by side, and what is above them; in a strip they are small."""
 
-    items: tuple[Picture, ...]
+    pictures: tuple[Picture, ...]
     title: str = ""
-    small: bool = False
-    ends: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()  # of a strip: what is at its left, in its middle, at its right
 
 
-@dataclass(frozen=True)
-class Key:
+class Cell(NamedTuple):
+    """One cell of a table: words, or a chart in their place where it can be drawn."""
+
+    text: str = ""
+    look: str = ""  # "name", "number", "pair", "words", "strong chip", "quiet chip", "key a", …
+    chart: Chart | None = None
+    value: float | None = None  # what it is sorted by
+    link: str = ""
+    lines: tuple[tuple[str, Chart | None, str], ...] = ()  # words, a chart, words, line by line
+
+
+class Table(NamedTuple):
+    """A table; heads that end in ↕ sort it."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    title: str = ""
+
+    def texts(self, most: int) -> list[list[str]]:
+        """The heads and the first rows, of the columns that have words."""
+        used = [k for k in range(len(self.heads)) if any(row[k].text for row in self.rows)]
+        heads = [self.heads[k].removesuffix(" ↕") for k in used]
+        return [heads, *([row[k].text for k in used] for row in self.rows[:most])]
+
+
+def table(
+    heads: Mapping[str, str], rows: Iterable[Sequence[Cell | Chart | str | None]], title: str = ""
+) -> Table:
+    """A table of columns that have something; `heads` says how the cells of each look."""
+    made = []
+    for row in rows:
+        cells = (one if isinstance(one, Cell) else Cell(one) if isinstance(one, str)
+                 else Cell(chart=one) for one in row)  # fmt: skip
+        looks = zip(cells, heads.values(), strict=True)
+        made.append([cell._replace(look=cell.look or look) for cell, look in looks])
+    used = [k for k in range(len(heads)) if any(row[k].text or row[k].chart for row in made)]
+    return Table(
+        tuple(tuple(heads)[k] for k in used),
+        tuple(tuple(row[k] for k in used) for row in made),
+        title,
+    )
+
+
+class Notes(NamedTuple):
+    """Named remarks."""
+
+    notes: tuple[tuple[str, str], ...]
+
+
+class Text(NamedTuple):
+    """A paragraph; code where it is a command."""
+
+    text: str
+    code: bool = False
+
+
+class Fold(NamedTuple):
+    """Blocks behind a summary."""
+
+    title: str
+    text: str
+    blocks: tuple[Any, ...]
+    id: str = ""
+
+
+class Key(NamedTuple):
     """A set: its name, its look (a, b, c, …) and how many rows it has."""
 
     name: str
@@ -49,17 +123,7 @@ class Key:
     text: str = ""
 
 
-@dataclass(frozen=True)
-class Headline:
-    """The verdict in one sentence, and a second one on what it is about."""
-
-    title: str
-    lead: str
-    keys: tuple[Key, ...] = ()
-
-
-@dataclass(frozen=True)
-class Big:
+class Big(NamedTuple):
     """The one number: what comes before it, the number, its interval."""
 
     before: str
@@ -67,17 +131,15 @@ class Big:
     after: str
 
 
-@dataclass(frozen=True)
-class Point:
-    """One finding: its sentence, perhaps a second one, and a small chart."""
+class Point(NamedTuple):
+    """One finding: its sentence, what to see in its chart, and the chart."""
 
     title: str
     text: str = ""
     chart: Chart | None = None
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(NamedTuple):
     """A number with a label; `link` is the section that has more."""
 
     label: str
@@ -86,92 +148,26 @@ class Fact:
     link: str = ""
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A chart with its caption: the first words stand out."""
-
-    title: str
-    text: str
-    chart: Chart
-    below: str = ""
-
-
-@dataclass(frozen=True)
-class Figures:
-    """Figures side by side."""
-
-    items: tuple[Figure, ...]
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One cell of a table: words, a chart, a chip; `value` is what it is sorted by."""
-
-    text: str = ""
-    chart: Chart | None = None
-    look: str = ""  # "name", "chip", "strong chip", "number", "words", "pair", "key a", …
-    value: float | None = None
-    link: str = ""
-    below: str = ""  # a second line
-    lines: tuple[tuple[str, Chart | None, str], ...] = ()  # words, a chart, words, line by line
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table; `heads` whose name ends in ↕ sort it. The first `shown` rows are open."""
-
-    heads: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    title: str = ""
-    shown: int = 0
-
-
-@dataclass(frozen=True)
-class Notes:
-    """Named remarks."""
-
-    items: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class Text:
-    """A paragraph; code where it is a command."""
-
-    text: str
-    code: bool = False
-
-
-@dataclass(frozen=True)
-class Fold:
-    """Blocks behind a summary."""
-
-    title: str
-    text: str
-    blocks: tuple[Block, ...]
-    id: str = ""
-
-
-Block: TypeAlias = "Card | Chart | Figure | Figures | Fold | Notes | Pictures | Table | Text"
-
-
-@dataclass(frozen=True)
-class Card:
+class Card(NamedTuple):
     """What can be forwarded alone: verdict, the one number, findings, facts."""
 
-    headline: Headline
+    title: str
+    lead: str
+    keys: tuple[Key, ...] = ()
     big: Big | None = None
     charts: tuple[Chart, ...] = ()  # below the number
-    points: tuple[Point, ...] = ()
-    side: tuple[Block, ...] = ()  # where there are no points: a map, a band, pictures
+    points: tuple[Point, ...] = ()  # a page shows the first three
+    side: tuple[Any, ...] = ()  # blocks where there are no points: a map, a band, pictures
     facts: tuple[Fact, ...] = ()
-    wide: tuple[Block, ...] = ()  # over the whole width
-    points_shown: int = 3
+    wide: tuple[Any, ...] = ()  # blocks over the whole width
     side_first: bool = False
-    boxed: bool = True
+    looks: str = ""  # of a pair of many: how its sets look, which have no box around them
 
 
-@dataclass(frozen=True)
-class Section:
+Block: TypeAlias = Card | Chart | Figure | Figures | Fold | Notes | Pictures | Table | Text
+
+
+class Section(NamedTuple):
     """A part of the page: its heading is a sentence, `name` is its word in the navigation."""
 
     id: str
@@ -182,15 +178,10 @@ class Section:
     keys: bool = False  # whether the sets' looks are shown below the heading
 
 
-@dataclass(frozen=True)
-class Document:
-    """A report."""
+class Document(NamedTuple):
+    """A report; `data` is what its JSON has."""
 
     card: Card
-    sections: tuple[Section, ...] = ()
-    data: dict[str, Any] = field(default_factory=dict)  # what the JSON has
+    sections: tuple[Section, ...]
+    data: dict[str, Any]
     footer: str = ""
-
-    @property
-    def title(self) -> str:
-        return self.card.headline.title

@@ -10,17 +10,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cospan.base.packages import needed
 from cospan.base.text import harmless
 
 from .document import Document
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 FOLDER = Path(__file__).parent / "page"
 
@@ -29,33 +24,28 @@ def page(document: Document) -> str:
     """The whole report."""
     from markupsafe import Markup
 
-    style, script = (_file(f"report.{kind}") for kind in ("css", "js"))
+    style, script = ((FOLDER / f"report.{kind}").read_text("utf-8") for kind in ("css", "js"))
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    template = _environment().get_template("report.html.j2")
     own = {"style": Markup(style), "script": Markup(script), "policy": policy}
-    return harmless(template.render(document=document, **own))
+    return _rendered("report.html.j2", document=document, **own)
 
 
 def notebook(document: Document) -> str:
-    """Verdict, findings and columns as static HTML: no script, no style sheet, no link."""
-    return harmless(_environment().get_template("notebook.html.j2").render(document=document))
+    """The card and the columns as static HTML: no script, no link, a style for itself alone."""
+    return _rendered("notebook.html.j2", document=document)
 
 
-@lru_cache(maxsize=1)
-def _environment() -> Environment:
+def _rendered(name: str, **values: object) -> str:
     with needed("A report"):
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-
-
-def _file(name: str) -> str:
-    return (FOLDER / name).read_text(encoding="utf-8")
+    return harmless(environment.get_template(name).render(values))
 
 
 def _hash(text: str) -> str:

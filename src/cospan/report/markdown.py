@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from cospan.base.text import harmless, plural
 
-from .document import Block, Cell, Document, Fold, Notes, Section, Table, Text
+from .document import Block, Document, Fold, Notes, Section, Table, Text
 
-#: Lines in all, rows of the first table and of the others, remarks.
-MOST_LINES, FIRST_ROWS, MORE_ROWS, MOST_NOTES = 60, 12, 4, 5
-#: Longest text of a cell.
-LONGEST = 60
+#: Lines in all, rows of the first table and of the others, remarks, letters of a cell.
+MOST_LINES, FIRST_ROWS, MORE_ROWS, MOST_NOTES, LONGEST = 60, 12, 4, 5, 60
 #: Characters that Markdown or HTML would act on.
 _ESCAPES = {ord(c): f"\\{c}" for c in "\\`*_[]|#~"}
 _ESCAPES |= {ord("<"): "&lt;", ord(">"): "&gt;", ord("&"): "&amp;"}
@@ -20,15 +18,14 @@ _ESCAPES |= {ord("<"): "&lt;", ord(">"): "&gt;", ord("&"): "&amp;"}
 def to_markdown(document: Document) -> str:
     """The card, then the first table and the remarks of each section."""
     card = document.card
-    found = [f"## {_text(card.headline.title)}", "", _text(card.headline.lead), ""]
+    found = [f"## {_text(card.title)}", "", _text(card.lead), ""]
     if card.big is not None:
-        size = f"{card.big.before} **{card.big.number}**. {card.big.after}"
-        found += [size, ""]
-    found += [f"- {_text(point.title)}" for point in card.points]
-    found += [""] if card.points else []
+        found += [f"{card.big.before} **{card.big.number}**. {card.big.after}", ""]
+    if card.points:
+        found += [*(f"- {_text(point.title)}" for point in card.points), ""]
     if card.facts:
-        found += [_row([_text(fact.label) for fact in card.facts]), "|" + "---|" * len(card.facts)]
-        found += [_row([f"**{_text(fact.value)}**" for fact in card.facts]), ""]
+        values = [f"**{_text(fact.value)}**" for fact in card.facts]
+        found += [*_rows([[_text(fact.label) for fact in card.facts], values]), ""]
     for section in document.sections:
         part = list(_section(section, FIRST_ROWS if section is document.sections[0] else MORE_ROWS))
         if len(found) + len(part) < MOST_LINES:
@@ -38,51 +35,40 @@ def to_markdown(document: Document) -> str:
 
 
 def _section(section: Section, rows: int) -> Iterator[str]:
-    body = [line for block in _open(section.blocks) for line in _block(block, rows)]
-    if not body:
-        return
-    yield f"### {_text(section.title)}"
-    yield ""
-    yield from body
-
-
-def _open(blocks: tuple[Block, ...]) -> Iterator[Block]:
-    """The blocks that are not folded; of a section that has only folded tables the first."""
-    plain = [block for block in blocks if isinstance(block, Table | Notes | Text)]
-    folded = [inner for block in blocks if isinstance(block, Fold) for inner in block.blocks]
-    yield from plain or [block for block in folded if isinstance(block, Table)][:1]
+    """What is open in it; of a section that has only folded tables the first of them."""
+    plain = [block for block in section.blocks if isinstance(block, Table | Notes | Text)]
+    folded = [inner for block in section.blocks if isinstance(block, Fold)
+              for inner in block.blocks if isinstance(inner, Table)]  # fmt: skip
+    for k, block in enumerate(plain or folded[:1]):
+        if k == 0:
+            yield from (f"### {_text(section.title)}", "")
+        yield from (*_block(block, rows), "")
 
 
 def _block(block: Block, rows: int) -> Iterator[str]:
     if isinstance(block, Text):
         yield f"`{block.text.replace('`', ' ')}`" if block.code else _text(block.text)
-        yield ""
     elif isinstance(block, Notes):
-        for name, text in block.items[:MOST_NOTES]:
-            yield f"- **{_text(name)}**: {_text(text)}"
-        yield ""
-    elif isinstance(block, Table) and block.rows:
-        used = [k for k in range(len(block.heads)) if any(_shown(row[k]) for row in block.rows)]
+        yield from (
+            f"- **{_text(name)}**: {_text(text)}" for name, text in block.notes[:MOST_NOTES]
+        )
+    elif isinstance(block, Table):
         if block.title:
-            yield f"**{_text(block.title)}**"
-            yield ""
-        yield "| " + " | ".join(_text(block.heads[k].removesuffix(" ↕")) for k in used) + " |"
-        yield "|" + "---|" * len(used)
-        for row in block.rows[:rows]:
-            yield "| " + " | ".join(_text(_shown(row[k]))[: LONGEST * 2] for k in used) + " |"
-        more = len(block.rows) - rows
-        yield ""
-        if more > 0:
-            yield f"and {plural(more, 'more row')}."
-            yield ""
+            yield from (f"**{_text(block.title)}**", "")
+        yield from _rows([[_text(_cut(text)) for text in row] for row in block.texts(rows)])
+        if len(block.rows) > rows:
+            yield from ("", f"and {plural(len(block.rows) - rows, 'more row')}.")
 
 
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def _rows(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    for k, row in enumerate(rows):
+        yield f"| {' | '.join(row)} |"
+        if k == 0:
+            yield "|" + "---|" * len(row)
 
 
-def _shown(cell: Cell) -> str:
-    return cell.text if len(cell.text) <= LONGEST else cell.text[: LONGEST - 1] + "…"
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
 def _text(text: str) -> str:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cospan.base.text import number, plural, quoted, share_text
+from cospan.base.text import number, pair_of, plural, quoted, share_text, shares_text
 from cospan.evidence import Held
 from cospan.headlines import promise_sentence
+from cospan.monitoring import Episode, Monitoring, Window
 from cospan.wording import of_hundred
 
-from . import timeline
+from . import charts, timeline
+from .card import SHARES, pair_card
+from .columns import Subject, p_sign
 from .document import (
     Block,
     Card,
@@ -24,22 +25,16 @@ from .document import (
     Fact,
     Figure,
     Fold,
-    Headline,
     Key,
     Notes,
     Section,
-    Table,
     Text,
-)
-from .pair import p_sign, pair_card
-from .sections import sides_of
+    table,
+)  # fmt: skip
 
-if TYPE_CHECKING:
-    from cospan.monitoring import Monitoring
-
-#: Windows that open as a card, columns over time, and columns named in a row of the table.
-MOST_CARDS, MOST_COLUMNS, NAMED = 6, 14, 3
-UNITS = {"hour": "hour", "day": "day", "week": "week", "month": "month", "year": "year"}
+#: Windows that open as a card, columns over time, columns named in a row, sentences of the lead.
+MOST_CARDS, MOST_COLUMNS, NAMED, LEAD = 6, 14, 3, 2
+UNITS = ("hour", "day", "week", "month", "year")
 
 
 def monitoring_document(
@@ -48,20 +43,21 @@ def monitoring_document(
     """The whole report of a monitoring."""
     sections = [
         *_columns_section(found),
+        *_episodes_section(found),
         *_window_sections(found),
         _windows_section(found),
         _promise_section(found),
         _made_section(found, command, files),
     ]
-    return Document(_card(found), tuple(sections), found.to_dict(), f"{found.name}")
+    return Document(_card(found), tuple(sections), found.to_dict(), found.name)
 
 
-def unit_of(found: Monitoring) -> str:
+def _unit(found: Monitoring) -> str:
     """What a window is called."""
-    return UNITS.get(str(getattr(found.every, "unit", "")), "window")
+    return found.every.unit if found.every.unit in UNITS else "window"
 
 
-def day_text(start: Any, year: bool = True) -> str:
+def day_text(start: object, year: bool = True) -> str:
     """When a window begins, in few words.
 
     >>> day_text(np.datetime64("2013-06-24")), day_text(301)
@@ -73,7 +69,7 @@ def day_text(start: Any, year: bool = True) -> str:
     return f"{start:,}" if isinstance(start, int) else str(start)
 
 
-def labels_of(windows: Sequence[Any]) -> list[str]:
+def _labels(windows: Sequence[Window]) -> list[str]:
     """When windows begin, without the year where it is one for all."""
     years = {str(window.start)[:4] for window in windows}
     return [day_text(window.start, len(years) > 1) for window in windows]
@@ -83,70 +79,61 @@ def labels_of(windows: Sequence[Any]) -> list[str]:
 
 
 def _card(found: Monitoring) -> Card:
-    windows, sentences = found.windows, found.sentences
+    windows, (title, *lead), unit = found.windows, found.sentences, _unit(found)
     rows = sum(window.rows for window in windows)
+    same = found.reference.name == found.name
     keys = (
-        Key(found.reference.name, "a", "reference"),
-        Key(found.name, "b", f"{plural(len(windows), unit_of(found))}, {rows:,} rows"),
-    )
+        Key("reference" if same else found.reference.name, "a",
+            plural(len(found.reference.codes), unit)),
+        Key("watched" if same else found.name, "b", f"{plural(len(windows), unit)}, {rows:,} rows"),
+    )  # fmt: skip
+    labels = _labels(windows)
+    text = f"The line breaks where a {unit} cannot be judged."
+    drawn = timeline.alarm_line(labels, windows)
+    wide: list[Block] = [Figure(f"Each {unit}'s largest deviation; 1 = alarm.", text, drawn)]
+    place = {window.start: k for k, window in enumerate(windows)}
     lanes = [
-        (_lane_name(one.columns), _index(windows, one.start), _index(windows, one.end, last=True),
-         _lane_words(one.columns))
+        (_column(one), place.get(one.start, 0), place.get(one.end, len(windows) - 1), _change(one))
         for one in found.episodes
     ]  # fmt: skip
-    chart = timeline.alarm_line(
-        labels_of(windows),
-        [window.level for window in windows],
-        [window.alarm for window in windows],
-        [window.status for window in windows],
-        lanes,
-    )
-    figure = Figure(
-        f"Each {unit_of(found)}'s largest deviation; 1 = alarm.",
-        f"The line breaks where a {unit_of(found)} cannot be judged.",
-        chart,
-    )
-    top = Headline(sentences[0], sentences[1] if len(sentences) > 1 else "", keys)
-    return Card(top, wide=(figure,), facts=_facts(found))
+    if lanes:
+        wide.append(timeline.episode_lanes(labels, lanes))
+    return Card(title, " ".join(lead[:LEAD]), keys, wide=tuple(wide), facts=_facts(found))
 
 
-def _index(windows: Sequence[Any], start: Any, last: bool = False) -> int:
-    """The place of the window that begins there; the last one where an episode lasts."""
-    if start is None:
-        return len(windows) - 1
-    places = [k for k, window in enumerate(windows) if window.start == start]
-    return places[0] if places else (len(windows) - 1 if last else 0)
+def _column(one: Episode) -> str:
+    return one.columns[0] if one.columns else "all columns"
 
 
-def _lane_name(columns: Sequence[str]) -> str:
-    return columns[0] if columns else "all columns"
-
-
-def _lane_words(columns: Sequence[str]) -> str:
-    return f"and {plural(len(columns) - 1, 'more column')}" if len(columns) > 1 else ""
+def _change(one: Episode) -> str:
+    """What the episode's first column was and became, where one finding says it."""
+    for finding in one.findings:
+        if finding.column == _column(one) and finding.a == finding.a and finding.b == finding.b:
+            texts = shares_text if finding.kind in SHARES else pair_of
+            what = f"{finding.kind} " if finding.kind != "mean" else ""
+            return what + " → ".join(texts(finding.a, finding.b))
+    return ""
 
 
 def _facts(found: Monitoring) -> tuple[Fact, ...]:
-    windows, episodes, unit = found.windows, found.episodes, unit_of(found)
+    windows, unit = found.windows, _unit(found)
     judged = [window for window in windows if window.status == "judged"]
-    alarms = [window for window in windows if window.alarm]
-    other = len(windows) - len(judged)
+    alarms, other = sum(window.alarm for window in windows), len(windows) - len(judged)
     said = f"{other} more could not be judged" if other else f"every {unit} was judged"
-    facts = [Fact(f"{unit.capitalize()}s with an alarm", f"{len(alarms)} of {len(judged)}", said,
+    facts = [Fact(f"{unit.capitalize()}s with an alarm", f"{alarms} of {len(judged)}", said,
                   "windows")]  # fmt: skip
-    if episodes:
-        first, running = episodes[0], [one for one in episodes if one.end is None]
-        facts.append(Fact("First alarm", day_text(first.alarm.start), _lane_name(first.columns)))
-        now = _lane_name(running[-1].columns) if running else "calm"
+    if found.episodes:
+        first, running = found.episodes[0], [one for one in found.episodes if one.end is None]
+        facts.append(Fact("First alarm", day_text(first.alarm.start), _column(first), "window"))
+        now = _column(running[-1]) if running else "calm"
         since = f"since {day_text(running[-1].start)}" if running else "no episode runs"
-        facts.append(Fact("Now", now, since, "columns"))
-    sized = [(window.size, window.start) for window in windows if window.size is not None]
+        facts.append(Fact("Now", now, since, "episodes"))
+    sized = [window for window in windows if window.size is not None]
     if sized:
-        size, start = sized[-1]
-        facts.append(Fact("Latest size", f"{of_hundred(size)} in 100", day_text(start)))
-    facts.append(Fact("False alarms to expect", f"{number(found.rate)} a year",
-                      "all columns together", "promise"))  # fmt: skip
-    return tuple(facts)
+        size = f"{of_hundred(sized[-1].size or math.nan)} in 100"
+        facts.append(Fact("Latest size", size, day_text(sized[-1].start)))
+    rate = f"{number(found.rate)} a year"
+    return (*facts, Fact("False alarms to expect", rate, "all columns together", "promise"))
 
 
 # ---- columns over time -------------------------------------------------------------------------
@@ -154,137 +141,128 @@ def _facts(found: Monitoring) -> tuple[Fact, ...]:
 
 def _columns_section(found: Monitoring) -> Iterator[Section]:
     """How far each column is from where it was while nothing alarmed, window by window."""
-    windows = found.windows
-    names = list(dict.fromkeys(name for window in windows for name in window.columns))
-    told = [name for one in found.episodes for name in one.columns]
-    rows = []
-    for name in sorted(names, key=lambda x: told.index(x) if x in told else len(told)):
-        rows += _over_time(name, windows)
+    windows, unit = found.windows, _unit(found)
+    moved = list(dict.fromkeys(name for one in found.episodes for name in one.columns))
+    names = dict.fromkeys([*moved, *(name for window in windows for name in window.columns)])
+    rows = {called: cells for name in names for called, cells in _over_time(name, windows)}
     if not rows:
         return
-    moved = list(dict.fromkeys(told))
     title = "No column left its usual range"
     if moved:
-        which = " and ".join(quoted(name) for name in moved[:2])
         more = f" and {len(moved) - 2} more" if len(moved) > 2 else ""
+        which = " and ".join(quoted(name) for name in moved[:2])
         title = f"{which}{more} left {'its' if len(moved) == 1 else 'their'} usual range"
-    unit = unit_of(found)
     lead = (
         f"Stronger colour: further from the {unit}s without an alarm. Arrows mark the direction in "
         f"{unit}s with an alarm. Hover for values."
     )
-    chart = timeline.heat(labels_of(windows), rows[:MOST_COLUMNS])
-    yield Section("columns", "Columns", title, lead, (chart,))
+    shown = dict(list(rows.items())[:MOST_COLUMNS])
+    yield Section("columns", "Columns", title, lead, (timeline.heat(_labels(windows), shown),))
 
 
-def _over_time(name: str, windows: Sequence[Any]) -> list[timeline.Row]:
-    """A column's mean or largest level, and its gaps, in every window."""
-    held = [window.columns.get(name) for window in windows]
-    known = [one for one in held if one is not None]
-    levels: dict[str, list[float]] = {}
-    for one in known:
+def _over_time(
+    name: str, windows: Sequence[Window]
+) -> Iterator[tuple[str, list[tuple[float, bool, str]]]]:
+    """A column's mean or the level that varies most, and its gaps, in every window."""
+    held = [window.columns.get(name, Held(math.nan)) for window in windows]
+    shares: dict[str, list[float]] = {}
+    for one in held:
         for level, share in one.levels.items():
-            levels.setdefault(level, []).append(share)
-    level = max(levels, key=lambda x: float(np.ptp(levels[x])), default="")
-    nothing = Held(math.nan)
-    of = [nothing if one is None else one for one in held]
-    own = [one.levels.get(level, math.nan) if levels else one.mean for one in of]
-    parts: tuple[tuple[str, list[float], Callable[[float], str]], ...] = (
-        (level, own, share_text if levels else number),
-        ("missing", [one.missing for one in of], share_text),
-    )
-    found = []
-    for part, values, words in parts:
+            shares.setdefault(level, []).append(share)
+    level = max(shares, key=lambda x: float(np.ptp(shares[x])), default="")
+    own = [one.levels.get(level, math.nan) if shares else one.mean for one in held]
+    gaps = [one.missing for one in held]
+    words: Callable[[float], str] = share_text if shares else number
+    parts = [(f"{name} = {level}" if shares else name, own, words)]
+    if np.nanmax(gaps) - np.nanmin(gaps) >= 0.005:
+        parts.append((f"{name} missing", gaps, share_text))
+    for called, values, words in parts:
         calm = [v for v, w in zip(values, windows, strict=True) if not w.alarm and v == v]
-        if len(calm) < 2 or (part == "missing" and max(values) - min(values) < 0.005):
+        if len(calm) < 2:
             continue
-        middle, spread = float(np.median(calm)), float(np.std(calm))
-        spread = max(spread, 1e-3 * abs(middle), 1e-9)
-        cells = [
-            ((v - middle) / spread, w.alarm and abs(v - middle) > 2 * spread, words(v))
-            for v, w in zip(values, windows, strict=True)
-        ]
-        called = f"{name} = {part}" if part not in ("", "missing") else f"{name} {part}".strip()
-        found.append((called, cells))
-    return found
+        middle = float(np.median(calm))
+        spread = max(float(np.std(calm)), 1e-3 * abs(middle), 1e-9)
+        cells = []
+        for value, window in zip(values, windows, strict=True):
+            far = (value - middle) / spread
+            said = words(value) if value == value else "none"
+            cells.append((far, window.alarm and abs(far) > 2, said))
+        yield called, cells
 
 
-# ---- windows -----------------------------------------------------------------------------------
+# ---- episodes and windows ----------------------------------------------------------------------
+
+
+def _episodes_section(found: Monitoring) -> Iterator[Section]:
+    """When something was different, and in which columns."""
+    if not found.episodes:
+        return
+    rows = [
+        (day_text(one.start), "lasts" if one.end is None else day_text(one.end),
+         day_text(one.alarm.start), ", ".join(map(quoted, one.columns[:NAMED])), _change(one))
+        for one in found.episodes
+    ]  # fmt: skip
+    heads = {"Began": "name", "Ended": "", "Alarm": "", "Columns": "", "At the alarm": "words"}
+    running = sum(one.end is None for one in found.episodes)
+    title = f"{plural(len(rows), 'episode')}, {running or 'none'} of them still running"
+    yield Section("episodes", "Episodes", title, "", (table(heads, rows),))
 
 
 def _window_sections(found: Monitoring) -> Iterator[Section]:
     """The window of each episode's alarm as the card of a comparison; others are folded."""
-    shown = [one.alarm for one in found.episodes if one.alarm.comparison is not None]
-    shown += [w for w in found.windows if w.alarm and w.comparison is not None]
-    windows = list({id(window): window for window in shown}.values())[:MOST_CARDS]
-    if not windows:
-        return
+    alarms = [*(one.alarm for one in found.episodes), *(w for w in found.windows if w.alarm)]
+    shown = {window.code: window for window in alarms if window.comparison is not None}
     usual = [float(w.size) for w in found.windows if w.size is not None and not w.alarm]
     cards = []
-    for window in windows:
-        compared = window.comparison
-        assert compared is not None
-        card = pair_card(compared, sides_of(compared))
+    for window in list(shown.values())[:MOST_CARDS]:
+        assert window.comparison is not None
+        card = pair_card(Subject(window.comparison))
         if len(usual) > 1:
-            size, band = compared.size, (min(usual), max(usual))
-            ruler = timeline.with_usual(float(size), size.low, size.high, band)
-            card = replace_charts(card, (card.charts[0], ruler))
-        cards.append((window, card))
-    unit = unit_of(found)
-    first, card = cards[0]
-    blocks: list[Block] = [card]
-    for window, other in cards[1:]:
-        text = other.headline.title
-        blocks.append(Fold(_called(window, unit).capitalize(), text, (other,)))
-    title = f"The {_called(first, unit)} against the reference"
-    lead = f"The same card as for two files. Every {unit} with an alarm has one."
-    yield Section("window", f"First {unit}", title, lead, tuple(blocks))
-
-
-def _called(window: Any, unit: str) -> str:
-    """A window in a heading: by its first day, or by its rows."""
-    return str(window) if unit == "window" else f"{unit} of {day_text(window.start)}"
-
-
-def replace_charts(card: Card, charts: tuple[Any, ...]) -> Card:
-    """A card with other charts below its number, and without facts that link elsewhere."""
-    return replace(card, charts=charts, facts=())
+            ruler = charts.ruler(window.comparison.size, (min(usual), max(usual)))
+            card = card._replace(charts=(card.charts[0], ruler))
+        name = f"{_unit(found)} of {day_text(window.start)}" if found.every.timed else str(window)
+        cards.append((name, card))
+    if cards:
+        name, card = cards[0]
+        folds = (Fold(other[:1].upper() + other[1:], one.title, (one,)) for other, one in cards[1:])
+        title, lead = f"The {name} against the reference", "The same card as for two files."
+        word = f"First {_unit(found)}"
+        yield Section("window", word, title, lead, (card, *folds))
 
 
 def _windows_section(found: Monitoring) -> Section:
-    """Every window in a table."""
-    unit = unit_of(found)
-    rows = []
+    """Every window, the latest first, in a table."""
+    unit, rows = _unit(found), []
     for window in reversed(found.windows):
-        size = "" if window.size is None else of_hundred(window.size)
-        p = "" if window.p is None or math.isnan(window.p) else p_sign(window.p).removeprefix("= ")
-        level = "" if math.isnan(window.level) else f"{window.level:.2f}"
-        names = [quoted(one.column) for one in window.findings if one.column][:NAMED]
         word = "alarm" if window.alarm else window.status if window.status != "judged" else ""
+        level = "" if math.isnan(window.level) else f"{window.level:.2f}"
+        size = "" if window.size is None else of_hundred(window.size)
+        p = "" if window.p is None or math.isnan(window.p) else p_sign(window.p, 999)
+        names = dict.fromkeys(quoted(one.column) for one in window.findings if one.column)
         rows.append(
             (
-                Cell(str(window), look="name"),
-                Cell(f"{window.rows:,}", look="number", value=float(window.rows)),
-                Cell(level, look="number", value=0.0 if level == "" else window.level),
-                Cell(word, look="strong chip" if window.alarm else "quiet chip"),
-                Cell(size, look="number", value=float(window.size or -1)),
-                Cell(p, look="number", value=2.0 if window.p is None else window.p),
-                Cell(", ".join(dict.fromkeys(names)), look="words"),
+                str(window),
+                Cell(f"{window.rows:,}", value=float(window.rows)),
+                Cell(level, value=window.level if level else 0.0),
+                Cell(word, "strong chip" if window.alarm else "quiet chip"),
+                Cell(size, value=float(window.size or 0.0)),
+                Cell(p.removeprefix("= "), value=window.p if p else 2.0),
+                ", ".join(list(names)[:NAMED]),
             )
-        )  # fmt: skip
-    heads = (unit.capitalize(), "Rows ↕", "Deviation ↕", "", "Size ↕", "p ↕", "Columns")
-    table = Table(heads, tuple(rows))
+        )
+    heads = {unit.capitalize(): "name", "Rows ↕": "number", "Deviation ↕": "number",
+             "State": "chip", "Size ↕": "number", "p ↕": "number", "Columns": "words"}  # fmt: skip
+    text = f"deviation, size and columns of each {unit}"
+    fold = Fold("Show the table", text, (table(heads, rows),))
     title = f"All {plural(len(rows), unit)}"
-    fold = Fold("Show the table", f"deviation, size and columns of each {unit}", (table,))
     return Section("windows", f"All {unit}s", title, "", (fold,))
 
 
 def _promise_section(found: Monitoring) -> Section:
     """How often an alarm is false, and how small a change is seen."""
-    blocks: list[Block] = [Text(promise_sentence(found))]
     rate = number(found.rate)
     title = f"Expect {'one false alarm' if rate == '1' else f'{rate} false alarms'} a year"
-    return Section("promise", "False alarms", title, "", tuple(blocks))
+    return Section("promise", "False alarms", title, "", (Text(promise_sentence(found)),))
 
 
 def _made_section(found: Monitoring, command: str | None, files: Sequence[str]) -> Section:
@@ -293,8 +271,8 @@ def _made_section(found: Monitoring, command: str | None, files: Sequence[str]) 
         ("Reference", found.reference.name),
         ("Windows", str(found.every)),
         ("False alarms", f"{number(found.rate)} a year accepted"),
-        *(("File", str(path)) for path in files),
-        *(("Note", str(note)) for note in found.notes),
+        *(("File", path) for path in files),
+        *(("Note", note) for note in found.notes),
     ]
     blocks.append(Fold("Settings and notes", "to repeat it exactly", (Notes(tuple(items)),)))
     return Section("made", "How made", "How this was made", "", tuple(blocks))

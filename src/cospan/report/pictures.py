@@ -1,179 +1,149 @@
-"""The document of pictures: averages, a strip from one set to the other, pictures to check."""
+"""Pictures of rows: averages, a strip from one set to the other, those to check, typical ones."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import base64
+import io
+from collections.abc import Iterator
 
 import numpy as np
 
 from cospan.base.text import plural, share_text
 from cospan.base.types import Floats
-from cospan.comparison import Comparison
 from cospan.errors import CospanError
-from cospan.headlines import headline, sets_lead
 from cospan.model import prototypes
 
-from . import charts
-from .document import (
-    Block,
-    Card,
-    Document,
-    Fact,
-    Fold,
-    Headline,
-    Picture,
-    Pictures,
-    Section,
-    Table,
-)
-from .pair import big_of, columns_section, footer_of, keys_of, score_charts, sure_fact
-from .png import PictureShape, grey_row, limits_of, signed_row
-from .sections import made_section, parts_section, quality_notes, quality_section
-from .sets import Example, examples_of, many_card, pair_sections, pairs_section
+from .card import examples_of
+from .columns import Subject
+from .document import Card, Picture, Pictures, Section
+from .sections import NO_SET
 
 #: Pictures of a strip at each end and in the middle, those to check, typical ones of a set.
-STRIP, CHECKED, TYPICAL = 5, 16, 3
-PIXELS = 10
-NO_SET = "like no set"
+STRIP, CHECKED, TYPICAL = 5, 16, ("most typical", "second", "third")
+#: The longest side of a picture.
+LONGEST_SIDE = 48
+#: What is black and what is white: all but the extremes.
+LIMITS = (0.001, 0.999)
+#: From A's colour over a light grey to B's; readable on a light and on a dark page.
+BLUE, MIDDLE, ORANGE = (10, 102, 173), (244, 243, 240), (189, 75, 6)
 
 
-class _Gallery:
-    """Pictures of rows in one shape, all with the same black and white."""
+class Gallery:
+    """Rows of two or more sets as pictures, all with the same black and white."""
 
-    def __init__(self, found: Comparison) -> None:
+    def __init__(self, subject: Subject) -> None:
+        self.subject, found = subject, subject.found
         assert found.image_shape is not None
-        self._shape = PictureShape.of(found.image_shape)
+        height, width, *rest = found.image_shape
+        self._shape = height, width, rest[0] if rest else 1
         self._rows = [np.asarray(chunk.rows, dtype=np.float64) for chunk in found.samples]
-        self._limits = limits_of(self._rows)
+        self._limits = np.quantile(np.concatenate(self._rows), LIMITS)
         self.means = [rows.mean(axis=0) for rows in self._rows]
 
-    def of(self, row: Floats, title: str, text: str = "", mark: str = "") -> Picture:
-        return Picture(grey_row(row, self._shape, self._limits), title, text, mark)
+    def of(self, row: Floats, title: str, text: str = "", look: int | None = None) -> Picture:
+        """A row in grey or in colour; `look` is the number of its set."""
+        low, high = self._limits
+        bright = np.clip((row - low) / max(high - low, 1e-300), 0, 1).reshape(self._shape)
+        colours = bright[..., :3] if self._shape[2] in (3, 4) else bright.mean(axis=-1)
+        mark = "" if look is None else self.subject.looks[look]
+        return Picture(_png(255 * colours), title, text, mark)
 
-    def difference(self, a: Floats, b: Floats, title: str, text: str) -> Picture:
-        return Picture(signed_row(b - a, self._shape), title, text)
+    def _difference(self, title: str, text: str) -> Picture:
+        """The averages' difference: A's colour where A is brighter, B's where B is."""
+        apart = (self.means[1] - self.means[0]).reshape(self._shape).mean(axis=-1)[..., None]
+        part = apart / (np.abs(apart).max() or 1.0)
+        ends = np.where(part < 0, np.array(BLUE), np.array(ORANGE))
+        return Picture(_png(MIDDLE + np.abs(part) * (ends - MIDDLE)), title, text)
 
-    def typical(self, k: int) -> list[Floats]:
-        """The real pictures that are nearest to their set's average."""
-        far = ((self._rows[k] - self.means[k]) ** 2).sum(axis=1)
-        return [self._rows[k][i] for i in np.argsort(far, kind="stable")[:TYPICAL]]
+    def on_card(self, card: Card) -> Card:
+        """A card of two sets with their averages and the difference."""
+        a, b = self.subject.names
+        pictures = (
+            self.of(self.means[0], f"Average of {a}", f"Average of {a}", 0),
+            self.of(self.means[1], f"Average of {b}", f"Average of {b}", 1),
+            self._difference(f"Difference of {a} and {b}",
+                             f"Difference: blue is brighter in {a}, orange in {b}"),
+        )  # fmt: skip
+        return card._replace(side=(Pictures(pictures),), side_first=True)
 
+    def sections(self) -> Iterator[Section]:
+        """What there is to look at below the card."""
+        if self.subject.many:
+            yield self._averages()
+            yield from self._to_check()
+        else:
+            yield self._strip()
+            yield from self._to_check()
+            yield self._typical()
 
-def pictures_document(found: Comparison, command: str | None, files: Sequence[str]) -> Document:
-    """Two sets of pictures, or more."""
-    gallery = _Gallery(found)
-    last = [*quality_section(found), made_section(found, command, files)]
-    if len(found.names) > 2:
-        averages = tuple(
-            gallery.of(mean, f"Average of {name}", name, charts.LOOKS[k % 5])
-            for k, (name, mean) in enumerate(zip(found.names, gallery.means, strict=True))
-        )
-        section = Section("averages", "Averages", "The average picture of each set", "",
-                          (Pictures(averages),))  # fmt: skip
-        sections = [section, pairs_section(found), *pair_sections(found),
-                    *_to_check(found, gallery), *last]  # fmt: skip
-        return Document(many_card(found), tuple(sections), found.to_dict(), footer_of(found))
-    examples = examples_of(found)
-    sections = [
-        _strip(found, gallery, examples),
-        *_to_check(found, gallery),
-        *_typical(found, gallery),
-    ]
-    if found.verdict.differs:
-        sections += parts_section(found)
-    pixels = columns_section(found, {})
-    table = pixels.blocks[0]
-    assert isinstance(table, Table)
-    keep = (0, 1, 3, 5)  # no drawings: a pixel is a place, not a story
-    small = Table(tuple(table.heads[k] for k in keep),
-                  tuple(tuple(row[k] for k in keep) for row in table.rows[:PIXELS]))  # fmt: skip
-    fold = Fold("Single pixels", f"the {len(small.rows)} that differ most", (small,))
-    made = last.pop()
-    sections += [*last, Section(made.id, made.name, made.title, "", (fold, *made.blocks))]
-    return Document(_card(found, gallery), tuple(sections), found.to_dict(), footer_of(found))
+    def _averages(self) -> Section:
+        pairs = enumerate(zip(self.subject.names, self.means, strict=True))
+        averages = tuple(self.of(mean, f"Average of {name}", name, k) for k, (name, mean) in pairs)
+        title = "The average picture of each set"
+        return Section("averages", "Averages", title, "", (Pictures(averages),))
 
+    def _strip(self) -> Section:
+        """From the clearest A over borderline ones to the clearest B."""
+        (a, b), rows = self.subject.names, examples_of(self.subject.found)
+        n = STRIP if len(rows) >= 3 * STRIP else max(1, len(rows) // 3)
+        inner = sorted(rows[n:-n], key=lambda one: abs(one.score - 0.5))[:n]
+        shown = [*rows[:n], *sorted(inner, key=lambda one: one.score), *rows[-n:]]
+        pictures = tuple(
+            self.of(one.values, f"{one.id} of {(a, b)[one.own]}, {share_text(one.score)} {b}",
+                    look=one.own)
+            for one in shown
+        )  # fmt: skip
+        words = (f"← clearest {a}", "borderline", f"clearest {b} →")
+        lead = "The line above a picture is its true set. Borderline pictures are in the middle."
+        title, strip = f"From the clearest {a} to the clearest {b}", Pictures(pictures, "", words)
+        return Section("strip", "From A to B", title, lead, (strip,), keys=True)
 
-def _card(found: Comparison, gallery: _Gallery) -> Card:
-    a, b = found.names
-    items = (
-        gallery.of(gallery.means[0], f"Average of {a}", f"Average of {a}", "a"),
-        gallery.of(gallery.means[1], f"Average of {b}", f"Average of {b}", "b"),
-        gallery.difference(
-            gallery.means[0], gallery.means[1], f"Difference of {a} and {b}",
-            f"Difference: blue is brighter in {a}, orange in {b}",
-        ),
-    )  # fmt: skip
-    rows, notes = found.rows, quality_notes(found)
-    about = "look like the other set" if any(r.kind != "like no set" for r in rows) else (
-        "like neither set" if rows else "none looks odd")  # fmt: skip
-    facts = (
-        sure_fact(found),
-        Fact("Pixels changed", f"{len(found.features.changed):,} of {len(found.features):,}",
-             "adjusted for all", "made"),
-        Fact("Pictures to check", f"{len(rows):,}", about, "rows" if rows else ""),
-        Fact("Data quality", plural(len(notes), "note"), notes[0][0].lower() if notes else
-             "nothing odd", "quality" if notes else ""),
-    )  # fmt: skip
-    top = Headline(headline(found), sets_lead(found), keys_of(found))
-    return Card(
-        top, big_of(found), score_charts(found), (), (Pictures(items),), facts, side_first=True
-    )
+    def _to_check(self) -> Iterator[Section]:
+        """Pictures whose set and look disagree, or that look like no set."""
+        names, n = self.subject.found.names, len(self.subject.found.rows)
+        called = dict(zip(names, self.subject.names, strict=True))
+        pictures = []
+        for row in self.subject.found.rows[:CHECKED]:
+            if row.values is not None:
+                like = "unlike all sets" if row.kind == NO_SET else f"looks like {called[row.like]}"
+                look = names.index(row.set) if row.set in names else None
+                title = f"{row.id} of {called.get(row.set, row.set)}"
+                pictures.append(
+                    self.of(np.asarray(row.values), title, f"{like}, no. {row.id}", look)
+                )
+        if pictures:
+            title = f"{plural(n, 'picture')} {'deserves' if n == 1 else 'deserve'} a look"
+            lead = "Pictures whose set and look disagree, or that no set finds usual. Check label "
+            blocks = (Pictures(tuple(pictures)),)
+            yield Section("rows", "To check", title, f"{lead}or scan.", blocks, keys=True)
 
-
-def _strip(found: Comparison, gallery: _Gallery, examples: Sequence[Example]) -> Section:
-    """From the clearest A over borderline ones to the clearest B."""
-    a, b = found.names
-    ends = STRIP if len(examples) >= 3 * STRIP else max(1, len(examples) // 3)
-    inner = examples[ends:-ends]
-    middle = sorted(sorted(inner, key=lambda one: abs(one.score - 0.5))[:ends],
-                    key=lambda one: one.score)  # fmt: skip
-    shown = [*examples[:ends], *middle, *examples[-ends:]]
-    items = tuple(
-        gallery.of(one.values, f"{one.id} of {found.names[one.own]}, {share_text(one.score)} {b}",
-                   "", charts.LOOKS[one.own])
-        for one in shown
-    )  # fmt: skip
-    words = (f"← clearest {a}", "borderline", f"clearest {b} →")
-    lead = "The line above a picture is its true set. Borderline pictures are in the middle."
-    title = f"From the clearest {a} to the clearest {b}"
-    return Section("strip", "From A to B", title, lead, (Pictures(items, "", True, words),), True)
-
-
-def _to_check(found: Comparison, gallery: _Gallery) -> list[Section]:
-    """Pictures whose set and look disagree, or that look like no set."""
-    rows = [row for row in found.rows if row.values is not None]
-    if not rows:
-        return []
-    look = {name: charts.LOOKS[k % 5] for k, name in enumerate(found.names)}
-    items = tuple(
-        gallery.of(
-            np.asarray(row.values), f"{row.id} of {row.set}",
-            f"{row.id}: {f'looks like {row.like}' if row.kind != NO_SET else 'unlike all sets'}",
-            look.get(row.set, ""),
-        )
-        for row in rows[:CHECKED]
-    )  # fmt: skip
-    n = len(found.rows)
-    title = f"{plural(n, 'picture')} {'deserves' if n == 1 else 'deserve'} a look"
-    lead = "Pictures whose set and look disagree, or that no set finds usual. Check label or scan."
-    return [Section("rows", "To check", title, lead, (Pictures(items),))]
+    def _typical(self) -> Section:
+        """What the model would draw for each set, beside real pictures near its average."""
+        found, blocks = self.subject.found, []
+        for k, name in enumerate(self.subject.names):
+            pictures = []
+            if found.fitted.geometry.affine:
+                try:
+                    drawn = np.asarray(prototypes(found.frame, "AB"[k], 1).points)[0]
+                    pictures.append(self.of(drawn, f"Drawn {name}", "drawn", k))
+                except CospanError:  # nothing separates the sets: there is no extreme
+                    pass
+            far = ((self._rows[k] - self.means[k]) ** 2).sum(axis=1)
+            for word, i in zip(TYPICAL, np.argsort(far, kind="stable"), strict=False):
+                pictures.append(self.of(self._rows[k][i], f"Typical {name}", word, k))
+            blocks.append(Pictures(tuple(pictures), name))
+        a, b = self.subject.names
+        lead = "First the picture the model would draw, then real ones nearest to the average."
+        title = f"The most typical {a} and {b}"
+        return Section("typical", "Typical", title, lead, tuple(blocks))
 
 
-def _typical(found: Comparison, gallery: _Gallery) -> list[Section]:
-    """What the model would draw for each set, beside real pictures near its average."""
-    blocks: list[Block] = []
-    for k, name in enumerate(found.names):
-        items = []
-        if found.fitted.geometry.affine:
-            try:
-                drawn = np.asarray(prototypes(found.frame, "AB"[k], 1).points)[0]
-                items.append(gallery.of(drawn, f"Drawn {name}", "drawn"))
-            except CospanError:  # nothing separates the sets: there is no extreme
-                pass
-        words = ("most typical", "second", "third")
-        items += [gallery.of(row, f"Typical {name}", word)
-                  for row, word in zip(gallery.typical(k), words, strict=False)]  # fmt: skip
-        blocks.append(Pictures(tuple(items), name))
-    title = f"The most typical {found.names[0]} and {found.names[1]}"
-    lead = "First the picture the model would draw, then real ones nearest to their set's average."
-    return [Section("typical", "Typical", title, lead, tuple(blocks))]
+def _png(pixels: Floats) -> str:
+    """Pixels from 0 to 255, (height, width) or (height, width, 3), as a small PNG in base64."""
+    from PIL import Image
+
+    image = Image.fromarray(np.rint(pixels).astype(np.uint8))
+    image = image.reduce(-(-max(image.size) // LONGEST_SIDE))
+    made = io.BytesIO()
+    image.save(made, "PNG", optimize=True)
+    return base64.b64encode(made.getvalue()).decode("ascii")

@@ -1,218 +1,154 @@
-"""Parts of a page that any comparison has: relations, rows to check, parts, quality, how made."""
+"""Parts of a page below its columns: pairs, rows to check, parts, quality, how it was made."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 from cospan.base.text import listed, number, plural, quoted, share_text, shares_text
-from cospan.base.types import Floats
 from cospan.comparison import Comparison, RowToCheck
-from cospan.evidence import PairChange, Reading
+from cospan.evidence import size_word
 from cospan.headlines import made_of_sentence
-from cospan.wording import note_sentence, of_hundred, pair_sentence, sentence, value_text
+from cospan.wording import note_sentence, of_hundred, sentence, value_text
 
 from . import charts
-from .document import (
-    Block,
-    Cell,
-    Chart,
-    Figure,
-    Figures,
-    Fold,
-    Notes,
-    Section,
-    Table,
-    Text,
-)
+from .columns import Subject
+from .document import Block, Cell, Chart, Fold, Notes, Section, Text, table
+from .drawing import for_phones, short
 
-#: Rows that are listed, of each kind, and relations with a picture.
-MOST_ROWS, PICTURED = 5, 3
+#: Rows that are listed, of each kind.
+MOST_ROWS = 5
+WHY = "Why: the value, and what is usual (1% to 99%)"
 PARTS = {"location": "averages", "scale": "overall spread", "shape": "spread and relations"}
 HOW_TO_READ = (
     "Take one row of each set at random. The score is higher for the right one in so many of 100 "
     "such pairs. 50 is guessing, 100 is never wrong. It says nothing about which rows matter to "
     "you: the columns do."
 )
-WHY = "Why: the value, and what is usual (1% to 99%)"
+NO_SET = "like no set"
 #: What notes are about, in two words.
 NOTES = {
     "new levels": "New values", "vanished levels": "Values gone", "other case": "Other case",
-    "constant": "Constant", "writing": "Other writing", "blanks": "Blanks", "text": "Text",
-    "times": "Other times",
+    "writing": "Other writing", "blanks": "Blanks", "times": "Other times",
 }  # fmt: skip
-#: Notes on how the data was read rather than on the data.
-READING = ("encoding", "missing values", "embedding", "curved", "sampled", "schema")
+#: Warnings on how the data was read, and those that a page says elsewhere.
+READING = ("encoding", "missing values", "embedding", "curved", "sampled")
+SAID = ("schema", "rows elsewhere")
 
 
-class Side(NamedTuple):
-    """A column of the samples, for charts: its values in each set, and how they are written."""
-
-    kind: str
-    values: tuple[Floats, ...]
-    levels: tuple[str, ...] | None
-
-    @property
-    def words(self) -> Callable[[float], str]:
-        return partial(value_text, kind=self.kind)
+# ---- pairs of many sets ------------------------------------------------------------------------
 
 
-def sides_of(found: Comparison) -> dict[str, Side]:
-    """The columns that have one value a row, by name."""
-    sides = {}
-    for k, column in enumerate(found.columns):
-        own: list[Reading] = [next(r for r in side if r.column == k) for side in found.readings]
-        if column.kind != "vector":
-            values = tuple(one.values for one in own)
-            sides[column.name] = Side(column.kind, values, own[0].levels)
-    return sides
+def pair_id(i: int, j: int) -> str:
+    """The part of the page that a pair has."""
+    return f"pair-{min(i, j) + 1}-{max(i, j) + 1}"
 
 
-def along(
-    x_name: str, x: Side, y_name: str, y: Side, names: tuple[str, str], wide: bool = False
-) -> tuple[Chart, str] | None:
-    """One column along another; of a level against a number the number is the one that varies."""
-    if y.levels is not None and x.levels is None:
-        x_name, x, y_name, y = y_name, y, x_name, x
-    if y.levels is not None:
-        return None
-    text = f"{y_name} on average, by {x_name}."
-    pairs = (x.values[0], x.values[1]), (y.values[0], y.values[1])
-    if x.levels is not None:
-        chart = charts.by_level(*pairs, x.levels, names, text, y.words, wide=wide)
-    else:
-        chart = charts.by_another(*pairs, names, text, x.words, y.words, wide=wide)
-    return None if chart is None else (chart, text)
-
-
-# ---- relations, rows, parts --------------------------------------------------------------------
-
-
-def relations_section(found: Comparison, sides: dict[str, Side]) -> Iterator[Section]:
-    """Pictures of the first relations that changed, and all of them in a table."""
-    changed, n = found.feature_pairs.changed, found.feature_pairs.n_changed
-    if not changed:
-        return
-    names = (found.names[0], found.names[1])
-    blocks: list[Block] = []
-    moved = {one.name for one in found.features.changed}
-    figures = [drawn for one in changed[:12] if (drawn := _relation(one, sides, names, moved))]
-    if figures:
-        blocks.append(Figures(tuple(figures[:PICTURED])))
-    heads = ("Columns", names[0], names[1], "In words")
-    rows = tuple(
-        (
-            Cell(f"{one.first} · {one.second}", look="name"),
-            Cell(f"{one.r_a:.2f}", look="number"),
-            Cell(f"{one.r_b:.2f}", look="number"),
-            Cell("closer" if abs(one.r_b) > abs(one.r_a) else "looser", look="words"),
+def pairs_section(subject: Subject) -> Section:
+    """All pairs in a table, the farthest first."""
+    found, rows = subject.found, []
+    for i, j in found.by_size:
+        size = found.pairs.between(i, j).auc
+        changed, word, link = "", size_word(size), ""
+        if found.differing is not None:
+            link = pair_id(i, j)
+        if found.differing is not None and not subject.pictures:
+            names = [one.name for one in found.pair(i, j).features.changed]
+            changed = listed(names, 4) if (i, j) in found.differing else "no difference"
+        rows.append(
+            (
+                Cell(f"{subject.names[i]} · {subject.names[j]}", link=link),
+                Cell(of_hundred(size), value=float(size)),
+                charts.interval(size),
+                Cell(word, "strong chip" if word == "large" else "plain chip"),
+                changed,
+            )
         )
-        for one in changed
-    )
-    text = "rank correlations in both sets"
-    blocks.append(Fold(f"All {plural(n, 'changed relation')}", text, (Table(heads, rows),)))
-    first = f"{quoted(changed[0].first)} and {quoted(changed[0].second)}"
-    title = f"{plural(n, 'relation')} changed; that of {first} most"
-    yield Section("relations", "Relations", title, "", tuple(blocks), keys=True)
+    heads = {"Pair": "name", "Size ↕": "number", "50 to 100": "chart", "How large": "chip",
+             "Columns that changed, most first": "words"}  # fmt: skip
+    title = f"{plural(len(rows), 'pair')}, from farthest to closest"
+    lead = "Times in 100 that one row of each is told apart, with its 95% interval."
+    return Section("pairs", "Pairs", title, lead, (table(heads, rows),))
 
 
-def _relation(
-    one: PairChange, sides: dict[str, Side], names: tuple[str, str], changed: set[str]
-) -> Figure | None:
-    x, y = sides.get(one.first_column), sides.get(one.second_column)
-    if x is None or y is None:
-        return None
-    first, second = one.first_column, one.second_column
-    if first in changed and second not in changed:  # along the column that stayed
-        first, x, second, y = second, y, first, x
-    drawn = along(first, x, second, y, names, wide=True)
-    if drawn is None:
-        return None
-    title = f"{one.first} and {one.second}."
-    return Figure(title, f"{pair_sentence(one)} Drawn: {drawn[1]}", drawn[0])
+# ---- rows, parts -------------------------------------------------------------------------------
 
 
-def rows_section(found: Comparison) -> Iterator[Section]:
+def rows_section(subject: Subject) -> Iterator[Section]:
     """Rows to check, the first of each kind with the values that conflict."""
-    rows = found.rows
-    if not rows:
-        return
-    two, nameless = len(found.names) == 2, found.features.nameless
+    rows = subject.found.rows
     kinds = {
-        "like no set": "Unlike both sets" if two else "Like no set",
-        "like another set": "Look like the other set" if two else "Look like another set",
+        NO_SET: "Like no set" if subject.many else "Unlike both sets",
+        "like another set": f"Look like {'another' if subject.many else 'the other'} set",
         "labelled otherwise": "Labelled otherwise",
     }
-    counts = {kind: sum(row.kind == kind for row in rows) for kind in kinds}
-    said = [f"{n:,} {kinds[kind][0].lower()}{kinds[kind][1:]}" for kind, n in counts.items() if n]
+    heads = {"Row": "number", "Set": "words", "Looks like": "words", WHY: "words"}
     blocks: list[Block] = []
+    said, shown = [], 0
     for kind, title in kinds.items():
         own = [row for row in rows if row.kind == kind]
         if own:
-            heads: tuple[str, ...] = ("Row", "Set", "Looks like", WHY)
-            cells = tuple(_row_cells(row, found) for row in own[:MOST_ROWS])
-            if nameless:
-                heads, cells = heads[:3], tuple(row[:3] for row in cells)
-            blocks.append(Table(heads, cells, title))
+            said.append(f"{len(own):,} {title[0].lower()}{title[1:]}")
+            shown += len(own[:MOST_ROWS])
+            blocks.append(table(heads, [_row(row, subject) for row in own[:MOST_ROWS]], title))
     n = len(rows)
-    shown = sum(min(count, MOST_ROWS) for count in counts.values())
     if n > shown:
         text = f"{shown} of the {n:,} are shown; found.rows has all of them in Python."
         blocks.append(Text(text))
     title = f"{plural(n, 'row')} {'deserves' if n == 1 else 'deserve'} a look"
-    yield Section("rows", "Rows to check", title, f"{'; '.join(said)}.", tuple(blocks))
+    if blocks:
+        yield Section("rows", "Rows to check", title, f"{'; '.join(said)}.", tuple(blocks))
 
 
-def _row_cells(row: RowToCheck, found: Comparison) -> tuple[Cell, ...]:
-    look = found.names.index(row.set) if row.set in found.names else -1
-    alone = row.kind == "like no set"
-    like = f"{share_text(row.probability)} likely {row.like}"
-    if alone:
-        like = "neither" if len(found.names) == 2 else "none of them"
-    return (
-        Cell(str(row.id), look="number"),
-        Cell(row.set, look=f"key {charts.LOOKS[look % 5]}" if look >= 0 else "words"),
-        Cell(like, look="words"),
-        Cell(_why(row), lines=tuple(_reason_lines(row, found)), look="words"),
-    )
-
-
-def _why(row: RowToCheck) -> str:
-    """What conflicts, in words, where it is not drawn."""
-    if not row.reasons:
-        return "usual value by value, not together"
-    return ", ".join(f"{one.column} {_shown(one.value, one.kind)}" for one in row.reasons)
+def _row(row: RowToCheck, subject: Subject) -> tuple[Cell | str, ...]:
+    names, called = subject.found.names, dict(zip(subject.found.names, subject.names, strict=True))
+    look = f"key {subject.looks[names.index(row.set)]}" if row.set in names else ""
+    own = Cell(called.get(row.set, row.set), look)
+    like = Cell(f"{share_text(row.probability)} likely {called.get(row.like, row.like)}")
+    if row.kind == NO_SET:
+        like = Cell("none of them" if subject.many else "neither")
+    elif not subject.many:
+        score = row.probability if row.like == names[1] else 1 - row.probability
+        like = like._replace(lines=((like.text, charts.leaning(score, subject.names), ""),))
+    if subject.found.features.nameless:  # values of columns without names say nothing
+        return str(row.id), own, like, ""
+    why = ", ".join(f"{one.column} {_shown(one.value, one.kind)}" for one in row.reasons)
+    text = why or "usual value by value, not together"
+    return str(row.id), own, like.text, Cell(text, lines=tuple(_reasons(row, subject)))
 
 
 def _shown(value: float | str, kind: str) -> str:
-    return charts.short(value, 24) if isinstance(value, str) else value_text(value, kind)
+    return short(value, 24) if isinstance(value, str) else value_text(value, kind)
 
 
-def _reason_lines(row: RowToCheck, found: Comparison) -> Iterator[tuple[str, Chart | None, str]]:
+def _reasons(row: RowToCheck, subject: Subject) -> Iterator[tuple[str, Chart | None, str]]:
+    """The values that conflict, beside what is usual in two sets: of many, in its own and in the
+    one that it looks like."""
+    sets = [k for k, name in enumerate(subject.found.names) if name in (row.set, row.like)]
+    sets = sets if subject.many and len(sets) == 2 else [0, 1]
+    names = [subject.names[k] for k in sets]
     for one in row.reasons:
-        text, words = (
-            f"{one.column} {_shown(one.value, one.kind)}",
-            partial(value_text, kind=one.kind),
-        )
+        text, words = f"{one.column} {_shown(one.value, one.kind)}", _words(one.kind)
+        usual = [one.usual[k] for k in sets]
         if isinstance(one.value, str):
-            shares = " · ".join(share_text(share, 1) for share, _ in one.usual[:2])
-            yield text, None, f"in {shares} of the rows"
-        elif not any(math.isnan(end) for ends in one.usual for end in ends):
-            ranges = " · ".join(f"{words(low)} to {words(high)}" for low, high in one.usual[:2])
-            yield text, charts.usual_range(one.value, one.usual, found.names, words), ranges
+            yield text, None, f"in {' · '.join(share_text(x, 1) for x, _ in usual)} of the rows"
+        elif not any(math.isnan(end) for ends in usual for end in ends):
+            ranges = " · ".join(f"{words(low)} to {words(high)}" for low, high in usual)
+            yield text, charts.usual_range(one.value, usual, names, words), ranges
+
+
+def _words(kind: str) -> charts.Words:
+    return lambda value: value_text(value, kind)
 
 
 def parts_section(found: Comparison) -> Iterator[Section]:
     """What the difference is made of: averages, overall spread, spread and relations."""
-    shares = found.verdict.shares
-    if not shares:
-        return
-    chart = charts.made_of(shares, PARTS)
-    lead = "Averages; all columns wider or narrower together; how single columns vary and relate."
-    title = made_of_sentence(found.verdict)
-    yield Section("parts", "Made of", title, lead, (chart,))
+    shares = {PARTS[kind]: share for kind, share in found.verdict.shares.items()}
+    if shares and found.verdict.differs:
+        lead = "Averages; all columns wider or narrower together; how columns vary and relate."
+        title = made_of_sentence(found.verdict)
+        drawn = for_phones(lambda width: charts.made_of(shares, width))
+        yield Section("parts", "Made of", title, lead, (drawn,))
 
 
 # ---- quality, and how it was made --------------------------------------------------------------
@@ -220,9 +156,10 @@ def parts_section(found: Comparison) -> Iterator[Section]:
 
 def quality_notes(found: Comparison) -> list[tuple[str, str]]:
     """Remarks on the data: columns that are not the same, gaps, oddities, what was left out."""
+    sets = found.verdict.sets
     notes = [("Other columns", str(change)) for change in found.schema_changes]
     repeated = [one for one in found.findings if one.kind == "repeated rows"]
-    notes += [("Repeated rows", sentence(one, found.verdict.sets)) for one in repeated]
+    notes += [("Repeated rows", sentence(one, sets)) for one in repeated]
     gaps = [
         f"{quoted(one.name)} {' → '.join(shares_text(one.a.missing, one.b.missing))}"
         for one in found.features
@@ -234,15 +171,11 @@ def quality_notes(found: Comparison) -> list[tuple[str, str]]:
     odd = found.changes.quality if found.image_shape is None else ()  # a pixel is no column
     still = [note.column for note in odd if not note.differs]
     if still:
-        notes.append(
-            ("Constant", f"{listed(still)} {'is' if len(still) == 1 else 'are'} constant.")
-        )
-    notes += [
-        (NOTES.get(note.code, "Note"), note_sentence(note, found.verdict.sets))
-        for note in odd
-        if note.differs
-    ]
-    notes += [(n.code.capitalize(), str(n)) for n in found.warnings if n.code not in READING]
+        are = "is" if len(still) == 1 else "are"
+        notes.append(("Constant", f"{listed(still)} {are} constant."))
+    notes += [(NOTES.get(one.code, "Note"), note_sentence(one, sets)) for one in odd if one.differs]
+    codes = (*READING, *SAID)
+    notes += [(n.code.capitalize(), str(n)) for n in found.warnings if n.code not in codes]
     return list(dict.fromkeys(notes))
 
 
@@ -254,29 +187,31 @@ def quality_section(found: Comparison) -> Iterator[Section]:
         yield Section("quality", "Quality", title, "", (Notes(tuple(notes)),))
 
 
-def made_section(found: Comparison, command: str | None, files: Sequence[str]) -> Section:
+def made_section(
+    subject: Subject, command: str | None, files: Sequence[str], more: Sequence[Block] = ()
+) -> Section:
     """How to make it again."""
-    blocks: list[Block] = [Text(command, code=True)] if command else []
-    g, names = found.fitted.geometry, found.names
-    data = ", ".join(
-        f"{name} {group.total:,} rows" for name, group in zip(names, found.groups, strict=True)
-    )
-    size = found.size
+    found, size = subject.found, subject.found.size
+    g, counts = found.fitted.geometry, [f"{group.total:,} rows" for group in found.groups]
+    data = ", ".join(f"{name} {n}" for name, n in zip(found.names, counts, strict=True))
+    tested = " and ".join(f"{n:,}" for n in found.verdict.rows_tested)
     items = [
         ("Data", f"{data}; {plural(len(found.feature_names), 'feature')}"),
         ("Size", f"AUC of the angle {size:.3f} [{size.low:.3f}, {size.high:.3f}]"),
         ("Words for size", "small from 0.56, medium from 0.64, large from 0.71"),
-        ("p-value", f"{found.verdict.n_permutations:,} relabellings of "
-         f"{' and '.join(f'{n:,}' for n in found.verdict.rows_tested)} rows"),
+        ("p-value", f"{found.verdict.n_permutations:,} relabellings of {tested} rows"),
         ("Geometry", f"{g.span} span, {g.units} units, shrinkage {number(float(g.shrinkage))}, "
          f"pooling {number(float(g.pooling))}"),
-        *(("File", str(path)) for path in files),
+        *(("File", path) for path in files),
         ("Settings", ", ".join(f"{k}={v}" for k, v in found.settings.items() if v is not None)),
-        *(("Reading", str(note)) for note in found.warnings if note.code in READING[:-1]),
+        *(("Reading", str(note)) for note in found.warnings if note.code in READING),
         ("Version", f"cospan {found.version}"),
     ]  # fmt: skip
-    notes = Notes(tuple(items))
-    blocks.append(Fold("Settings and versions", "to repeat it exactly", (notes,)))
     reading = f"{of_hundred(size)} in 100 is not {of_hundred(size)}% of the rows"
-    blocks.append(Fold("How to read the size", reading, (Text(HOW_TO_READ),)))
+    blocks = [
+        *([Text(command, code=True)] if command else []),
+        *more,
+        Fold("Settings and versions", "to repeat it exactly", (Notes(tuple(items)),)),
+        Fold("How to read the size", reading, (Text(HOW_TO_READ),)),
+    ]
     return Section("made", "How made", "How this was made", "", tuple(blocks))

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Sequence
-from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from cospan.base.files import write_text
 from cospan.base.tables import json_text
+from cospan.comparison import Comparison
 from cospan.errors import InputError
 from cospan.monitoring import Monitoring
 
+from .comparison import comparison_document
 from .document import Document
-
-if TYPE_CHECKING:
-    from cospan.comparison import Comparison
+from .html import notebook, page
+from .markdown import to_markdown
+from .monitoring import monitoring_document
+from .terminal import lines
 
 FORMATS = ("html", "md", "json")
 _ENDINGS = dict.fromkeys(("", ".html", ".htm"), "html") | {
@@ -33,38 +33,19 @@ def document_of(
     `command` is the command line that made it, `files` are paths of what it was made from.
     """
     if isinstance(found, Monitoring):
-        from .monitoring import monitoring_document
-
         return monitoring_document(found, command, files)
-    from .sets import sets_document
-
-    return sets_document(found, command, files)
+    return comparison_document(found, command, files)
 
 
 def render(document: Document, format: str) -> str:
     """A document in one of the formats."""
     if format == "json":
         return json_text(document.data) + "\n"
-    if format == "md":
-        from .markdown import to_markdown
-
-        return to_markdown(document)
-    from .html import page
-
-    return page(document)
-
-
-def schema() -> dict[str, Any]:
-    """What is in the JSON of a comparison, as a JSON schema."""
-    text = resources.files(__package__).joinpath("schema.json").read_text("utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found
+    return to_markdown(document) if format == "md" else page(document)
 
 
 def fragment(found: Comparison | Monitoring) -> str:
     """The card as static HTML without scripts, for notebooks."""
-    from .html import notebook
-
     return notebook(document_of(found))
 
 
@@ -72,8 +53,6 @@ def terminal_lines(
     found: Comparison | Monitoring, width: int = 80, full: bool = False
 ) -> Iterator[tuple[str, str]]:
     """The report for a terminal, line by line, each with the name of its style."""
-    from .terminal import lines
-
     return lines(document_of(found), width, full)
 
 

@@ -1,10 +1,15 @@
-"""AlignmentAngleClassifier: the method in scikit-learn's grammar."""
+"""The method in scikit-learn's grammar: fit, predict, transform.
+
+Two classes are a joint frame with a threshold on the angle; more are costs to each of them. Both
+give the probability of every class, so that everything after looks the same.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import fields, replace
-from typing import Any, Self, TypeVar
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,27 +18,75 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cospan.base import arrays
-from cospan.base.checks import as_shrinkage, as_weights, feature_names_of
+from cospan.base.checks import as_option, as_shrinkage, as_weights, feature_names_of, is_real
 from cospan.base.notes import warn
-from cospan.base.tolerance import FAST_SHRINKAGE
+from cospan.base.tolerance import FAST_SHRINKAGE, SAME_SCORE
 from cospan.base.types import Floats
 from cospan.distributed import class_summaries, mapped_classes
 from cospan.errors import InputError
-from cospan.estimator.fitted import (
-    ClassSettings,
-    FittedClasses,
-    class_numbers,
-    classes_in,
-    shown,
+from cospan.model import (
+    Again,
+    Alignment,
+    JointFrame,
+    RowMap,
+    RowsAgain,
+    SetCosts,
+    Settings,
+    tried_rows,
 )
-from cospan.model import Again, JointFrame, RowMap, RowsAgain, SetCosts, tried_rows
 from cospan.summary import Summary, SummaryOptions
 
-Model = TypeVar("Model", JointFrame, SetCosts)
+__all__ = ["AlignmentAngleClassifier", "FittedClasses"]
 
 # Rows kept of one class for choosing the shrinkage, the threshold and so on: at most.
 SAMPLED_ROWS = 2_000
 DTYPES = (np.float64, np.float32)  # that rows may keep
+
+
+class FittedClasses(NamedTuple):
+    """K classes, fitted."""
+
+    model: JointFrame | SetCosts  # for two classes, and for more
+    weighting: str
+    threshold: float  # θ in radians above which a sample belongs to the second of two classes
+
+    @classmethod
+    def fit(
+        cls, summaries: Sequence[Summary], again: Again | None, weighting: str, threshold: object,
+        **given: Any,
+    ) -> FittedClasses:  # fmt: skip
+        """Fit to the classes' summaries; `again` reads the rows through a map for a curve."""
+        weighting = as_option(weighting, "weighting", ("cost", "frame"))
+        cut = _as_threshold(threshold, len(summaries))
+        if weighting == "frame" and given["span"] == "affine":
+            raise InputError('weighting="frame" belongs to span="linear"; give both.')
+        if len(summaries) > 2:
+            costs = SetCosts.from_summaries(summaries, weighting=weighting, again=again, **given)
+            return cls(costs, weighting, math.pi / 4)
+        a, b = summaries
+        frame = JointFrame.of_sets(a, b, Settings.of(**given), False, again)
+        if cut is None:
+            cut = _left_out_threshold(frame, summaries, weighting)
+        return cls(frame, weighting, cut)
+
+    def align(self, X: Floats) -> Alignment:
+        """Alignments of samples, for two classes with a joint frame."""
+        assert isinstance(self.model, JointFrame)
+        alignment: Alignment = self.model.align(X, weighting=self.weighting)
+        return alignment
+
+    def theta(self, X: Floats) -> Floats:
+        """(n,): the angle between two classes, whose squared cosine is the first's probability."""
+        if isinstance(self.model, JointFrame):
+            return np.asarray(self.align(X).theta, dtype=np.float64)
+        first, second = np.sqrt(self.weights(X)).T
+        return np.asarray(np.arctan2(second, first))
+
+    def weights(self, X: Floats) -> Floats:
+        """(n, K): the probability of each class, all being equally likely beforehand."""
+        if isinstance(self.model, SetCosts):
+            return np.asarray(self.model.weights(X), dtype=np.float64)
+        return np.asarray(self.align(X).posterior, dtype=np.float64)
 
 
 class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
@@ -78,10 +131,8 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
 
     Notes
     -----
-    A sample weight of 2 counts like a row that occurs twice, in every choice. A fitted estimator
-    keeps a random sample of at most 2,000 rows per class (and about 5,000 in all) for
-    :meth:`partial_fit`, and so does its pickle; a file written with :func:`cospan.save` holds no
-    rows.
+    A sample weight of 2 counts like a row that occurs twice. A fitted estimator and its pickle
+    keep at most 2,000 rows of a class for :meth:`partial_fit`; a file of :func:`cospan.save` none.
 
     Examples
     --------
@@ -138,15 +189,11 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         sample_weight : array-like, (n,), optional
         """
         if arrays.is_lazy(X):
-            self._add_lazily(X, y, sample_weight)
-            again = self._again_lazily(X, y, sample_weight)
+            again = self._add_lazily(X, y, sample_weight)
         else:
             rows, labels = validate_data(self, X, y, dtype=DTYPES)
-            classes = classes_in(labels)
-            check_classification_targets(labels)
-            self._start(classes, rows.shape)
-            self._add(rows, labels, sample_weight)
-            again = self._again(rows, labels, sample_weight)
+            self._start(labels, rows.shape)
+            again = self._add(rows, labels, sample_weight)
         self._fitted: FittedClasses | None = self._concluded(again)
         return self
 
@@ -168,9 +215,8 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         rows, labels = validate_data(self, X, y, dtype=DTYPES, reset=first)
         check_classification_targets(labels)
         if first:
-            all_classes = np.unique(classes)
-            class_numbers(labels, all_classes)  # before anything is kept: the call may be repeated
-            self._start(all_classes, rows.shape)
+            _class_numbers(labels, np.unique(classes))  # before anything is kept
+            self._start(classes, rows.shape)
         elif self._summaries is None:
             raise InputError(
                 "This estimator was loaded from a model file, which holds no summaries of the "
@@ -182,65 +228,59 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         self._fitted = None
         return self
 
-    def _start(self, classes: NDArray[Any], shape: tuple[int, int]) -> None:
+    def _start(self, labels: Any, shape: tuple[int, int]) -> None:
+        classes = _classes_in(labels)
+        check_classification_targets(labels)
         if len(classes) < 2:
             raise InputError(
-                f"y holds one class only, {shown(classes[0])}; a classifier needs two or more."
+                f"y holds one class only, {_shown(classes[0])}; a classifier needs two or more."
             )
         alpha = as_shrinkage(self.shrinkage)
         # Factors of few rows are smaller than matrices; weak shrinkage needs their digits.
-        self._exact = shape[0] < shape[1] or (alpha != "auto" and float(alpha) < FAST_SHRINKAGE)
+        exact = shape[0] < shape[1] or (alpha != "auto" and float(alpha) < FAST_SHRINKAGE)
+        size = min(SAMPLED_ROWS, tried_rows(len(classes)))
+        self._options = SummaryOptions(exact=exact, sample_size=size)
         self.classes_ = classes
         self._summaries: dict[int, Summary] | None = {}
         self._fitted = None
 
-    def _add(self, rows: Floats, labels: NDArray[Any], sample_weight: object) -> None:
-        own = class_numbers(labels, self.classes_)
-        weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
-        size = min(SAMPLED_ROWS, tried_rows(len(self.classes_)))
+    def _add(self, rows: Floats, labels: NDArray[Any], sample_weight: object) -> Again:
+        """Rows of each class into its summary; and what reads them once more."""
+        own = _class_numbers(labels, self.classes_)
+        weights = (
+            np.ones(len(rows)) if sample_weight is None else as_weights(sample_weight, len(rows))
+        )
         names = getattr(self, "feature_names_in_", None)
         summaries = dict(self._summaries or {})
-        for k in np.unique(own).tolist():
+        read = []
+        for k in range(len(self.classes_)):
             member = own == k
-            weight = None if weights is None else weights[member]
-            if weight is not None and not weight.any():
+            weight = None if sample_weight is None else weights[member]
+            read.append((rows[member], weight))
+            if not weights[member].any():
                 continue  # as if these rows were not there
-            part = Summary.of(rows[member], weight, self._exact, sample_size=size)
+            exact, size = self._options.exact, self._options.sample_size
+            part = Summary.of(*read[k], exact, sample_size=size)
             part = replace(part, feature_names=None if names is None else tuple(map(str, names)))
             summaries[k] = summaries[k] + part if k in summaries else part
         self._summaries = summaries
+        return RowsAgain(read)
 
-    def _add_lazily(self, X: Any, y: Any, sample_weight: object) -> None:
-        """Rows of a Dask collection, summarised by its workers; the labels come here."""
+    def _add_lazily(self, X: Any, y: Any, sample_weight: object) -> Again:
+        """Rows of a Dask collection, summarised by its workers; and what reads them once more."""
         labels = np.asarray(y.compute() if arrays.is_lazy(y) else y)
-        check_classification_targets(labels)
-        d = int(X.shape[1])
-        self._start(np.unique(labels), (len(labels), d))
-        size = min(SAMPLED_ROWS, tried_rows(len(self.classes_)))
-        options = SummaryOptions(exact=self._exact, sample_size=size)
-        found = class_summaries(X, labels, sample_weight, options)
-        self._summaries = {
-            k: found[label] for k, label in enumerate(self.classes_.tolist()) if label in found
-        }
-        self.n_features_in_ = d
+        self._start(labels, (len(labels), int(X.shape[1])))
+        known = self.classes_.tolist()
+        found = class_summaries(X, labels, sample_weight, self._options)
+        self._summaries = {k: found[label] for k, label in enumerate(known) if label in found}
+        self.n_features_in_ = int(X.shape[1])
         names = feature_names_of(X)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
 
-    def _again(self, rows: Floats, labels: NDArray[Any], sample_weight: object) -> Again:
-        """What reads the rows of every class once more."""
-        own = class_numbers(labels, self.classes_)
-        weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
-        members = [np.flatnonzero(own == k) for k in range(len(self.classes_))]
-        return RowsAgain([(rows[i], None if weights is None else weights[i]) for i in members])
-
-    def _again_lazily(self, X: Any, y: Any, sample_weight: object) -> Again:
-        """The same for a Dask collection."""
-        labels = np.asarray(y.compute() if arrays.is_lazy(y) else y)
-
         def again(mapping: RowMap) -> list[Summary]:
-            found = mapped_classes(X, labels, sample_weight, mapping)
-            return [found[label] for label in self.classes_.tolist()]
+            mapped = mapped_classes(X, labels, sample_weight, mapping)
+            return [mapped[label] for label in known]
 
         return again
 
@@ -249,11 +289,11 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         summaries = self._summaries or {}
         missing = [label for k, label in enumerate(self.classes_) if k not in summaries]
         if missing:
-            raise InputError(f"Class {shown(missing[0])} has no rows yet; fit some of every class.")
-        settings = ClassSettings(
-            **{one.name: getattr(self, one.name) for one in fields(ClassSettings)}
-        )
-        fitted = FittedClasses.fit([summaries[k] for k in sorted(summaries)], settings, again)
+            raise InputError(
+                f"Class {_shown(missing[0])} has no rows yet; fit some of every class."
+            )
+        each = [summaries[k] for k in sorted(summaries)]
+        fitted = FittedClasses.fit(each, again, **self.get_params(deep=False))
         warn(fitted.model.notes)
         return fitted
 
@@ -272,7 +312,6 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         model.n_features_in_ = n_features
         if feature_names is not None:
             model.feature_names_in_ = np.array(feature_names, dtype=object)
-        model._exact = False
         model._summaries = None
         model._fitted = fitted
         return model
@@ -291,36 +330,36 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
 
     @property
     def frame_(self) -> JointFrame:
-        return self._model_of(JointFrame, "More than two classes have no frame_; see costs_.")
+        model = self._present().model
+        if not isinstance(model, JointFrame):
+            raise AttributeError("More than two classes have no frame_; see costs_.")
+        return model
 
     @property
     def costs_(self) -> SetCosts:
-        return self._model_of(SetCosts, "Two classes have a joint frame; see frame_.")
+        model = self._present().model
+        if not isinstance(model, SetCosts):
+            raise AttributeError("Two classes have a joint frame; see frame_.")
+        return model
 
     @property
     def shrinkage_(self) -> float:
-        return self._model().geometry.shrinkage
+        return self._present().model.geometry.shrinkage
 
     @property
     def threshold_(self) -> float:
-        self._model()
-        return self.fitted_parts().threshold
+        return self._present().threshold
 
-    def _model_of(self, kind: type[Model], otherwise: str) -> Model:
-        model = self._model()
-        if not isinstance(model, kind):
-            raise AttributeError(otherwise)
-        return model
-
-    def _model(self) -> JointFrame | SetCosts:
+    def _present(self) -> FittedClasses:
+        """What is fitted, or an AttributeError: hasattr and a notebook's display expect that."""
         if not hasattr(self, "classes_"):
             raise AttributeError("This estimator is not fitted yet; call fit first.")
         try:
-            return self.fitted_parts().model
-        except InputError as error:
-            # After partial_fit a class may still lack rows. What asks for attributes (hasattr, a
-            # notebook's display) expects to learn in this way that there are none yet.
+            return self.fitted_parts()
+        except InputError as error:  # after partial_fit a class may still lack rows
             raise AttributeError(str(error)) from error
+
+    # ---- answers ------------------------------------------------------------------------------
 
     def transform(self, X: object) -> Floats:
         """Two classes: θ, both costs, the shared share, (n, 4). More: probabilities, (n, K).
@@ -362,11 +401,16 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         of the class, whatever its distribution. `predict` names a class all the same.
         """
         fitted, rows = self._for_scoring(X)
-        return fitted.typicality(rows)
+        known = fitted.model.typicality
+        if known is None or fitted.weighting == "frame":
+            raise InputError(
+                "There is no typicality here: it needs leave-one-out costs of the training rows, "
+                'which weighting="frame" and single rows do not have.'
+            )
+        return np.asarray(known.p_values(fitted.model.squared_costs(rows)), dtype=np.float64)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Names of the columns of `transform`; `input_features` has no say in them."""
-        check_is_fitted(self)
         if isinstance(self.fitted_parts().model, SetCosts):
             names = [f"weight_{label}" for label in self.classes_]
         else:
@@ -376,3 +420,81 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
     def _for_scoring(self, X: object) -> tuple[FittedClasses, Floats]:
         fitted = self.fitted_parts()
         return fitted, validate_data(self, X, reset=False, dtype=DTYPES)
+
+
+# ---- thresholds and labels -----------------------------------------------------------------------
+
+
+def _left_out_threshold(frame: JointFrame, summaries: Sequence[Summary], weighting: str) -> float:
+    """The best threshold for the sampled rows of two classes, each left out of its own."""
+    samples = [part.sample for part in summaries]
+    theta = [
+        arrays.to_numpy(
+            frame.left_out(one.rows, side, weighting=weighting, sample_weight=one.weights).theta
+        )
+        for one, side in zip(samples, "AB", strict=True)
+    ]
+    own = np.repeat([0, 1], [len(part) for part in theta])
+    count = np.concatenate([one.weights for one in samples])
+    return best_threshold(np.concatenate(theta), own, count)
+
+
+def best_threshold(theta: Floats, own: NDArray[np.intp], count: Floats) -> float:
+    """The θ between two classes with the best balanced accuracy; ties: the nearest to 45°.
+
+    >>> theta = np.array([0.1, 0.2, 0.9, 1.0, 1.2])
+    >>> best_threshold(theta, own=np.array([0, 0, 0, 1, 1]), count=np.ones(5))
+    0.95
+    """
+    values, group = np.unique(theta, return_inverse=True)
+    below = [
+        np.cumsum(np.bincount(group, count * (own == k), minlength=len(values))) for k in (0, 1)
+    ]
+    # Cutting behind value i: what of class 0 is below, and of class 1 above.
+    score = below[0] / below[0][-1] + 1 - below[1] / below[1][-1]
+    between = (values[:-1] + values[1:]) / 2
+    cuts = np.concatenate([between, [math.pi / 4]])
+    inside = int(np.searchsorted(values, math.pi / 4, side="right")) - 1
+    at_45 = score[inside] if inside >= 0 else 1.0
+    score = np.concatenate([score[:-1], [at_45]])
+    best = np.flatnonzero(score >= score.max() - SAME_SCORE)
+    return float(cuts[best[np.argmin(np.abs(cuts[best] - math.pi / 4))]])
+
+
+def _as_threshold(value: object, n_classes: int) -> float | None:
+    """A number of radians, or None for "auto"."""
+    if n_classes > 2 and value != math.pi / 4:
+        raise InputError(
+            f"threshold is {value!r}, but {n_classes} classes have no common angle to cut; "
+            "leave it at its default."
+        )
+    if isinstance(value, str) and value == "auto":
+        return None
+    if is_real(value) and 0 <= value <= math.pi / 2:
+        return float(value)
+    raise InputError(f"threshold is {value!r}; it must be an angle in [0, π/2] or 'auto'.")
+
+
+def _classes_in(labels: NDArray[Any]) -> NDArray[Any]:
+    """The different labels, sorted."""
+    try:
+        return np.unique(labels)
+    except TypeError:
+        raise InputError(
+            "y mixes labels that have no order, such as text and None; use numbers only, or text "
+            "only, and leave out rows without a label."
+        ) from None
+
+
+def _class_numbers(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+    """The place of every label among the sorted classes."""
+    own = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    known = np.asarray(classes[own] == labels)
+    if not known.all():
+        raise InputError(f"y holds {_shown(labels[~known][0])}, which is not among the classes.")
+    return own
+
+
+def _shown(label: object) -> str:
+    """A label as its user wrote it, not as NumPy holds it."""
+    return repr(label.item() if isinstance(label, np.generic) else label)

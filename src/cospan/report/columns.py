@@ -1,0 +1,309 @@
+"""Columns and their relations: what a report shows of them, in two sets and over many."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from cospan.base.text import (
+    correlations,
+    listed,
+    number,
+    pair_of,
+    plural,
+    quoted,
+    share_text,
+    shares_text,
+)
+from cospan.base.types import Floats
+from cospan.comparison import Comparison
+from cospan.evidence import FeatureChange, PairChange
+from cospan.wording import sentence, set_names, value_text
+
+from . import charts
+from .document import Block, Cell, Chart, Figure, Figures, Fold, Section, table
+from .drawing import LOOKS, for_phones, short
+
+#: Columns that are listed, and columns without names that are drawn.
+MOST_COLUMNS, MOST_BARS = 40, 300
+#: Relations with a picture, and columns drawn over many sets.
+PICTURED, MOST_FIGURES = 3, 24
+#: What a change is called in the table of columns, downwards and upwards where that matters.
+CHIPS = {
+    "mean": "lower/higher", "spread": "narrower/wider", "missing": "fewer missing/more missing",
+    "shape": "other form", "level": "other mix", "value": "one value", "rounding": "rounding",
+    "text": "text", "inside": "subgroup", "copy": "copy", "swap": "swapped",
+}  # fmt: skip
+#: Kinds of columns whose values are not plain numbers.
+SHARES, TIMES = ("category", "boolean"), ("date", "time of day", "duration")
+
+
+class Side(NamedTuple):
+    """A column of the samples, for charts: its values in each set, and how they are written."""
+
+    kind: str
+    values: tuple[Floats, ...]
+    levels: tuple[str, ...] | None
+
+    def words(self, value: float) -> str:
+        return value_text(value, self.kind)
+
+
+class Subject:
+    """A comparison as a report sees it: sets as they are called, columns as they are drawn."""
+
+    def __init__(self, found: Comparison) -> None:
+        self.found, self.names = found, set_names(found.names)
+        self.looks = (LOOKS * len(found.names))[: len(found.names)]
+        self.many, self.pictures = len(found.names) > 2, found.image_shape is not None
+
+    @cached_property
+    def sides(self) -> dict[str, Side]:
+        """The columns that have one value a row, by name."""
+        sides = {}
+        for k, column in enumerate(self.found.columns):
+            own = [next(r for r in side if r.column == k) for side in self.found.readings]
+            if column.kind != "vector":
+                values = tuple(one.values for one in own)
+                sides[column.name] = Side(column.kind, values, own[0].levels)
+        return sides
+
+    def along(self, first: str, second: str, wide: bool = False) -> tuple[Chart, str] | None:
+        """One column along another; of a level against a number the number is what varies."""
+        x, y = self.sides.get(first), self.sides.get(second)
+        if x is None or y is None or (x.levels is not None and y.levels is not None):
+            return None
+        if y.levels is not None:
+            first, x, second, y = second, y, first, x
+        text, names = f"{second} on average, by {first}.", self.names[:2]
+        pair = x.values[:2], y.values[:2]
+        if x.levels is not None:
+            chart = charts.by_level(*pair, x.levels, names, text, y.words, wide=wide)
+        else:
+            chart = charts.by_another(*pair, names, text, x.words, y.words, wide=wide)
+        return None if chart is None else (chart, text)
+
+
+def p_sign(p: float, permutations: int) -> str:
+    """A p-value with its sign: relabellings cannot say less than one in all of them.
+
+    >>> p_sign(0.001, 999), p_sign(0.0342, 999), p_sign(0.9, 999), p_sign(0.998, 999)
+    ('≤ 0.001', '= 0.034', '= 0.90', '> 0.99')
+    """
+    least = 1 / (1 + permutations)
+    if p <= least * 1.0001:
+        return f"≤ {number(least, 1)}"
+    return "> 0.99" if p > 0.99 else f"= {p:.2f}" if p > 0.1 else f"= {p:.2g}"
+
+
+# ---- every column of two sets ------------------------------------------------------------------
+
+
+def columns_section(subject: Subject) -> Section:
+    """Every column: its change, its distribution, what it was and is, in words."""
+    found, names = subject.found, subject.names
+    heads = {"Column": "name", "Change ↕": "chip", "Distribution": "chart",
+             f"{names[0]} → {names[1]}": "pair",
+             "In words" if found.verdict.differs else "Would be seen from": "words",
+             "p ↕": "number"}  # fmt: skip
+    rows = [_column(one, subject) for one in found.features.rows[:MOST_COLUMNS]]
+    lead = "Histograms run from the 1st to the 99th percentile. Hover for values."
+    if len(found.features) > len(rows):
+        lead += f" {len(rows)} are shown; all {len(found.features):,} are in the JSON."
+    return Section("columns", "Columns", _title(subject), lead, (table(heads, rows),), keys=True)
+
+
+def _title(subject: Subject) -> str:
+    features = subject.found.features
+    n, changed = len(features), features.changed
+    if not changed:
+        return "No column changed"
+    first = " and ".join(quoted(one.name) for one in changed[:2])
+    title = f"{len(changed):,} of {plural(n, 'column')} changed"
+    if features.nameless:
+        return title
+    return f"{title}; {first} most" if len(changed) > 2 else f"{title}: {first}"
+
+
+def _column(one: FeatureChange, subject: Subject) -> tuple[Cell | Chart | str | None, ...]:
+    found, p = subject.found, one.p_adjusted
+    if not found.verdict.differs:  # then nothing is to be said of changes
+        chip, words = Cell(), seen_from(one, found)[1]
+    else:
+        strength = abs(one.finding.z) if one.changed and one.finding is not None else 0.0
+        look = "strong chip" if one.changed else "quiet chip"
+        chip = Cell(_chip(one), look, value=strength if strength == strength else 0.0)
+        words = ""
+        if one.finding is not None and one.finding.kind != "mean":  # which the values say already
+            words = sentence(one.finding, found.verdict.sets, one.kind)
+    sign = p_sign(p, found.verdict.n_permutations).removeprefix("= ") if p == p else ""
+    drawn = _distribution(one, subject)
+    return one.name, chip, drawn, values_of(one), words, Cell(sign, value=p)
+
+
+def _chip(one: FeatureChange) -> str:
+    finding = one.finding
+    if finding is None:
+        return "no change"
+    up = finding.b > finding.a
+    if finding.kind == "mean" and one.kind in ("date", "time of day"):
+        return "later" if up else "earlier"
+    return CHIPS.get(finding.kind, "relation").split("/")[-1 if up else 0]
+
+
+def _distribution(one: FeatureChange, subject: Subject) -> Chart | None:
+    side, names = subject.sides.get(one.name), subject.names
+    if one.kind == "category":
+        return charts.levels(one.a.levels, one.b.levels, names)
+    if one.kind == "boolean":
+        a, b = ({"yes": held.mean, "no": 1 - held.mean} for held in (one.a, one.b))
+        return charts.levels(a, b, names)
+    if side is None or subject.pictures:  # a pixel is a place, not a story
+        return None
+    return charts.histogram(side.values[0], side.values[1], names, side.words)
+
+
+def values_of(one: FeatureChange) -> str:
+    """What a column was and is: averages, or the share of its most frequent level."""
+    a, b = one.a, one.b
+    if one.kind == "category":
+        level = max(a.levels or b.levels, key=lambda x: a.levels.get(x, 0.0), default="")
+        x, y = shares_text(a.levels.get(level, 0.0), b.levels.get(level, 0.0))
+        return f"{short(level, 16)} {x} → {y}"
+    if math.isnan(a.mean) or math.isnan(b.mean):
+        return " → ".join("none" if math.isnan(h.mean) else number(h.mean) for h in (a, b))
+    if one.kind == "boolean":
+        return " → ".join(shares_text(a.mean, b.mean))
+    if one.kind in TIMES:
+        return " → ".join(value_text(held.mean, one.kind) for held in (a, b))
+    return " → ".join(pair_of(a.mean, b.mean, 1))
+
+
+def seen_from(one: FeatureChange, found: Comparison) -> tuple[float, str]:
+    """How far the column moved, in the smallest move that would have been seen, and that move."""
+    least = found.verdict.smallest.get(one.name)
+    if least is None:
+        return math.nan, ""
+    step, size = one.b.mean - one.a.mean, least.share if one.kind in SHARES else least.mean
+    if one.kind == "category":
+        both = {**one.a.levels, **one.b.levels}
+        steps = [one.b.levels.get(x, 0.0) - one.a.levels.get(x, 0.0) for x in both]
+        step = max(steps, key=abs, default=math.nan)
+    if not size > 0 or step != step:
+        return math.nan, ""
+    words = f"{number(100 * size, 2)} points" if one.kind in SHARES else number(size, 2)
+    if one.kind in TIMES:
+        words = value_text(size / (24 if one.kind == "time of day" else 1), "duration")
+    return step / size, words
+
+
+def nameless_section(subject: Subject) -> Section:
+    """Columns that are called by their places: how far they moved, as one picture."""
+    features = subject.found.features
+    steps = []
+    for one in features:
+        spread = math.sqrt((one.a.deviation**2 + one.b.deviation**2) / 2)
+        far = abs(one.b.mean - one.a.mean) / spread if spread > 0 else math.nan
+        if far == far:
+            steps.append((one.name, far, one.changed))
+    steps.sort(key=lambda step: -step[1])
+    text = "Each bar is a column, the farthest first; strong ones changed for sure."
+    if len(steps) > MOST_BARS:
+        text += f" The first {MOST_BARS} are drawn."
+    title = "How far the average of each column moved, in its spread."
+    single = columns_section(subject).blocks
+    fold = Fold("Single columns", f"{plural(len(features), 'column')} without names", single)
+    bars = for_phones(lambda width: charts.moved_columns(steps[:MOST_BARS], width))
+    return Section("columns", "Columns", _title(subject), "", (Figure(title, text, bars), fold))
+
+
+# ---- relations ---------------------------------------------------------------------------------
+
+
+def relations_section(subject: Subject) -> Iterator[Section]:
+    """Pictures of the first relations that changed, and all of them in a table."""
+    found, names = subject.found, subject.names
+    changed, n = found.feature_pairs.changed, found.feature_pairs.n_changed
+    if not changed:
+        return
+    blocks: list[Block] = []
+    figures = [figure for one in changed[:12] if (figure := _relation(one, subject))]
+    if figures:
+        blocks.append(Figures(tuple(figures[:PICTURED])))
+    rows = [
+        (f"{one.first} · {one.second}", f"{one.r_a:.2f}", f"{one.r_b:.2f}",
+         "closer" if abs(one.r_b) > abs(one.r_a) else "looser")
+        for one in changed
+    ]  # fmt: skip
+    heads = {"Columns": "name", names[0]: "number", names[1]: "number", "In words": "words"}
+    first = listed((changed[0].first, changed[0].second))
+    title = f"The relation of {first} changed"
+    if n > 1:
+        title = f"{n:,} relations changed; that of {first} most"
+    text = "rank correlations in both sets"
+    blocks.append(Fold("All relations that changed", text, (table(heads, rows),)))
+    yield Section("relations", "Relations", title, "", tuple(blocks), keys=True)
+
+
+def _relation(one: PairChange, subject: Subject) -> Figure | None:
+    first, second = one.first_column, one.second_column
+    moved = {feature.name for feature in subject.found.features.changed}
+    if first in moved and second not in moved:  # along the column that stayed
+        first, second = second, first
+    drawn = subject.along(first, second, wide=True)
+    if drawn is None:
+        return None
+    x, y = correlations(one.r_a, one.r_b)
+    text = f"Their correlation {'rose' if one.r_b > one.r_a else 'fell'} from {x} to {y}."
+    return Figure(f"{one.first} and {one.second}.", f"{text} Drawn: {drawn[1]}", drawn[0])
+
+
+# ---- columns over many sets --------------------------------------------------------------------
+
+
+def over_sets_section(subject: Subject) -> Iterator[Section]:
+    """Small multiples: every column over the sets, those that change in most pairs first."""
+    found = subject.found
+    if found.differing is None or found.features.nameless:
+        return
+    times = {one.name: 0 for one in found.features}
+    for pair in found.by_size:
+        for one in found.pair(*pair).features.changed:
+            times[one.name] = times.get(one.name, 0) + 1
+    order = sorted((name for name in times if name in subject.sides), key=lambda x: -times[x])
+    order = order[:MOST_FIGURES]
+    n, figures = len(found.by_size), []
+    for name in order:
+        said = f"changed in {times[name]} of {plural(n, 'pair')}" if times[name] else "no change"
+        figures.append(_over_sets(name, said, subject))
+    changed = [quoted(name) for name in order if times[name]]
+    title = "No column differs between the sets"
+    if changed:
+        title = f"{' and '.join(changed[:2])} differ{'s' if len(changed) == 1 else ''} most"
+    lead = "Dot: median or share; band: middle half; line: 5th to 95th percentile."
+    yield Section("columns", "Columns", title, lead, (Figures(tuple(figures)),))
+
+
+def _over_sets(name: str, said: str, subject: Subject) -> Figure:
+    side = subject.sides[name]
+    known = [values[~np.isnan(values)] for values in side.values]
+    words: charts.Words = side.words
+    rows: Sequence[tuple[float, ...]]
+    if side.levels is not None:
+        counts = [np.bincount(v.astype(np.intp), minlength=len(side.levels)) for v in known]
+        shares = np.array([one / max(1, one.sum()) for one in counts])
+        level = int(np.argmax(np.ptp(shares, axis=0)))
+        name, words = f"{name} = {side.levels[level]}", share_text
+        rows = [(float(share),) for share in shares[:, level]]
+    else:
+        cuts = (0.5, 0.25, 0.75, 0.05, 0.95)
+        rows = [tuple(np.quantile(v, cuts).tolist()) if len(v) else (math.nan,) * 5 for v in known]
+    middles = [row[0] for row in rows if row[0] == row[0]]
+    text = said
+    if middles and words(min(middles)) != words(max(middles)):
+        text = f"{words(min(middles))} to {words(max(middles))}; {said}"
+    return Figure(name, text, charts.over_sets(subject.names, rows, words, name))
