@@ -65,6 +65,7 @@ class Blamed(NamedTuple):
     where: tuple[int, str] | None = None  # only where this column has this level
     second: int = -1  # the column that it is a copy of, or was swapped with
     shares: tuple[float, float] | None = None  # of a copy: equal rows of A and of B
+    before: tuple[int, ...] = ()  # columns that are blamed more surely
 
 
 class Blame(NamedTuple):
@@ -72,16 +73,14 @@ class Blame(NamedTuple):
 
     blamed: list[Blamed]
     order: list[int]
-    others: NDArray[np.bool_]  # scores of columns that are not to blame
 
 
 def blame_columns(rows: RowFunctions, evidence: Evidence, n_a: int) -> Blame:
     """Find as few columns as explain all of the evidence, and the function that shows each."""
     causes, order = _causes(rows, evidence, n_a)
-    others = ~np.isin(rows.scores.column, [column for column, _, _ in causes])
     copies = _copies(rows, n_a) if causes else {}
     blamed: list[Blamed] = []
-    for column, p, units in causes:
+    for place, (column, p, units) in enumerate(causes):
         mine = np.flatnonzero(np.isin(evidence.unit, units))
         best = mine[np.argmax(np.abs(evidence.z[mine]))]
         function, z = evidence.functions[best], float(evidence.z[best])
@@ -90,13 +89,16 @@ def blame_columns(rows: RowFunctions, evidence: Evidence, n_a: int) -> Blame:
             if not any((one.column, one.second) == (second, column) for one in blamed):
                 blamed.append(Blamed(column, p, function, z, None, second, shares))
             continue
+        before = tuple(order[:place])
+        use = ~np.isin(rows.scores.column, before)
         where = None
         if function.family == OWN or function.kind.endswith("inside"):
             column = function.column  # of a pair the number, not the level
-            where = _only_where(rows, n_a, column, others)
-        told = where or _clearest(rows, evidence, mine, others, n_a)
-        blamed.append(Blamed(column, p, *told))
-    return Blame(_with_swaps(rows, n_a, blamed, others), order, others)
+            where = _only_where(rows, n_a, column, use)
+        function, z, only = where or (*_clearest(rows, evidence, mine, use, n_a), None)
+        blamed.append(Blamed(column, p, function, z, only, before=before))
+    others = ~np.isin(rows.scores.column, order[: len(causes)])
+    return Blame(_with_swaps(rows, n_a, blamed, others), order)
 
 
 def _causes(
@@ -158,7 +160,7 @@ def _clearest(
     rows: RowFunctions,
     evidence: Evidence,
     mine: NDArray[np.intp],
-    others: NDArray[np.bool_],
+    use: NDArray[np.bool_],
     n_a: int,
 ) -> tuple[Function, float]:
     """The function that says most, or nearly as much in plainer words.
@@ -180,7 +182,6 @@ def _clearest(
     if z[plainest] >= PLAINLY * z[best]:
         best = plainest
     if functions[best].kind in VAGUE:
-        use = others | (rows.scores.column == function.column)
         given = [x for x in rows.given(use, (function.column,)) if x[0].kind == "given"]
         moved = max((_z(values, n_a) for _, values in given), key=abs, default=0.0)
         if abs(moved) > MORE * z[best]:
@@ -189,12 +190,12 @@ def _clearest(
 
 
 def _only_where(
-    rows: RowFunctions, n_a: int, column: int, others: NDArray[np.bool_]
+    rows: RowFunctions, n_a: int, column: int, use: NDArray[np.bool_]
 ) -> tuple[Function, float, tuple[int, str]] | None:
     """The level inside which a column changed while nothing of it changed elsewhere.
 
-    Neither by itself nor given the columns that are not to blame, nor inside another level. With
-    the column's own function that shows it best there.
+    Neither by itself nor given the columns in use, nor inside another level. With the column's own
+    function that shows it best there.
     """
     levels = [one for one in rows.levels() if one[0] != column]
     mine = [
@@ -207,7 +208,7 @@ def _only_where(
     if not levels or not mine:
         return None
     own = slice(None, len(mine))
-    mine += rows.given(others | (rows.scores.column == column), (column,))
+    mine += rows.given(use, (column,))
     F = np.column_stack([np.nan_to_num((x - np.nanmean(x)) / np.nanstd(x)) for _, x in mine])
     M = np.array([inside for _, _, inside in levels], dtype=np.float64)
     inside = _Steps.of(M, F, n_a)

@@ -115,8 +115,8 @@ def find(
         evidence = weigh(functions, labellings, observed)
         if evidence.p > NOTHING:
             break
-    blamed, order, others = blame_columns(functions, evidence, sizes[0])
-    found = [described(one, functions, values, sizes, others) for one in blamed]
+    blamed, order = blame_columns(functions, evidence, sizes[0])
+    found = [described(one, functions, values, sizes) for one in blamed]
     p, least = evidence.p, 3 / (permutations + 1)
     if any(where != IN_BOTH for where, _, _ in repeated.findings):  # else the sets are only alike
         p = min(p, least)

@@ -96,9 +96,8 @@ def described(
     functions: RowFunctions,
     values: tuple[list[Reading], list[Reading]],
     sizes: tuple[int, int],
-    others: NDArray[np.bool_],
 ) -> Finding:
-    """What a column to blame was in A and is in B; `others` are scores of columns without blame."""
+    """What a column to blame was in A and is in B."""
     names, function = functions.names, one.function
     where = None if one.where is None else (names[one.where[0]], one.where[1])
     base = Finding("", names[one.column], z=one.z, p=one.p, rows=sum(sizes), where=where)
@@ -116,7 +115,7 @@ def described(
         return _relation(base, one.column, function, functions, sizes[0])
     if function.kind.endswith("inside"):
         return _inside_level(base, function, functions, sizes[0])
-    return _given(base, one.column, function, functions, others, sizes[0])
+    return _given(base, one, functions, sizes[0])
 
 
 def taken(readings: Sequence[Reading], rows: NDArray[np.intp]) -> list[Reading]:
@@ -262,28 +261,25 @@ def _inside_level(base: Finding, function: Function, functions: RowFunctions, n_
     return replace(base, a=a, b=b, effect=(b - a) / (deviation(number[rows]) or 1.0))
 
 
-def _given(
-    base: Finding,
-    column: int,
-    function: Function,
-    functions: RowFunctions,
-    others: NDArray[np.bool_],
-    n_a: int,
-) -> Finding:
-    """What a column is given the others, or how closely it follows them; equal values of two."""
-    scores = functions.scores
-    own = scores.column == column
-    use = np.flatnonzero(others & ~own)
-    strength = np.abs(scores.correlation[own][:, use]).max(axis=0, initial=0.0)
-    use = use[np.argsort(-strength, kind="stable")[:MOST_GIVEN]]
-    ends = {function.column, function.second} - {-1, column} or {int(scores.column[use[0]])}
+def _given(base: Finding, one: Blamed, functions: RowFunctions, n_a: int) -> Finding:
+    """What a column is given the others, or how closely it follows them; equal values of two.
+
+    The others are those that are not blamed more surely.
+    """
+    function, scores = one.function, functions.scores
+    own, use = scores.column == one.column, ~np.isin(scores.column, one.before)
+    others = np.flatnonzero(use & ~own)
+    strength = np.abs(scores.correlation[own][:, others]).max(axis=0, initial=0.0)
+    others = others[np.argsort(-strength, kind="stable")[:MOST_GIVEN]]
+    ends = {function.column, function.second} - {-1, one.column}
+    ends = ends or {int(scores.column[others[0]])}
     base = replace(base, second=functions.names[ends.pop()])
     if function.kind == "given" and "" in np.array(scores.level)[own]:
-        a, b, spread = _adjusted_means(functions, column, use, n_a)
+        a, b, spread = _adjusted_means(functions, one.column, others, n_a)
         return replace(base, kind="given", a=a, b=b, effect=(b - a) / spread)
     known = {"identity": functions.identities, "equal": functions.equal}
-    ask = known.get(function.kind, lambda: functions.given(others | own, (column,)))
-    values = next(values for one, values in ask() if one == function)
+    ask = known.get(function.kind, lambda: functions.given(use, (one.column,)))
+    values = next(values for other, values in ask() if other == function)
     a, b = (float(np.mean(values[side])) for side in _sides(n_a))
     effect = (b - a) / (float(np.std(values)) or 1.0)
     if function.kind == "equal":
