@@ -206,7 +206,9 @@ class _Search:
         self.dofs = [1.0, float(d), MANY_DOF * d] if d > 1 else [1.0, MANY_DOF]
         if fixed.dof is not None:
             self.dofs = [fixed.dof]
-        self.gammas = POOLING_GRID if fixed.pooling is None else (fixed.pooling,)
+        self.gammas: tuple[float, ...] = POOLING_GRID
+        if fixed.pooling is not None:
+            self.gammas = (fixed.pooling,)
         self.other_units = fixed.units is None
         if near is not None:
             self._stay(near)
