@@ -133,7 +133,7 @@ def _of_fold(
             costs = arranged(_chosen_anew(others, model, settings, picture, again), back)
             return FoldModel(costs, costs.geometry.calibration)
         if curve is None:
-            costs = SetCosts.settled(model.geometry, others, settings.weighting)
+            costs = SetCosts.settled(model.geometry, others)
             return FoldModel(arranged(costs, back), known)
         curved = curve.refitted(again(curve.map))
         return FoldModel(replace(curved, costs=arranged(curved.costs, back)), known)

@@ -56,9 +56,7 @@ DEFAULT_SHRINKAGE = 0.3
 # on pairs without a difference: below two for α and ν, leave-one-out angles of equal sets begin to
 # separate (AUC above 0.55); units are a single decision, where one is enough, and pooling, tried
 # for a few γ and α, takes something between.
-CLEARLY = 2.0
-RATHER = 1.0
-SOMEWHAT = 1.5
+CLEARLY, SOMEWHAT, RATHER = 2.0, 1.5, 1.0
 # A set whose weights sum to no more than this has no row to leave out.
 AS_GOOD_AS_ONE = 1.5
 # Rows tried in all, shared among the sets; of one set at most, and at least.
@@ -267,7 +265,8 @@ class _Search:
                 )
             return tried[place]
 
-        place = (int(np.argmin(np.abs(self.alphas - current.shrinkage))), len(gammas) - 1)
+        n = len(gammas)
+        place = (int(np.argmin(np.abs(self.alphas - current.shrinkage))), n - 1)
         if fixed is None and judge.better(current, at(place), CLEARLY):
             # Where pooling all the way is clearly worse, so is half of it. But of many sets each
             # gains more from the others: a little may be better all the same.
@@ -277,9 +276,7 @@ class _Search:
         while True:  # up to where no neighbour is better
             i, j = place
             around = [place, (i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1)]
-            inside = [
-                (a, g) for a, g in around if 0 <= a < len(self.alphas) and 0 <= g < len(gammas)
-            ]
+            inside = [x for x in around if x[0] in range(len(self.alphas)) and x[1] in range(n)]
             place = min(inside, key=lambda one: judge.mean(at(one)))
             if place == (i, j):
                 break
