@@ -84,12 +84,6 @@ def test_torch_and_numpy_do_not_mix():
         Summary.of(torch.eye(2)) + Summary.of(np.eye(2))
 
 
-@pytest.mark.parametrize("value", ["no", 1, None])
-def test_compute_uv_is_true_or_false(value):
-    with pytest.raises(InputError, match=r"compute_uv is .*True or False"):
-        gsvd(np.eye(2), np.eye(2), compute_uv=value)
-
-
 # ---- feature names ----------------------------------------------------------------------------
 
 

@@ -20,7 +20,7 @@ import torch
 from PIL import Image
 from scipy import sparse
 
-from cospan.data.base import CHUNK_BYTES
+from cospan.data.source import CHUNK_BYTES
 from cospan.errors import CospanWarning, InputError
 from opened import opened as open_source
 
@@ -319,11 +319,11 @@ def test_npy_files_are_mapped_not_copied(tmp_path):
     assert not rows.flags.writeable
 
 
-def test_plain_and_list_columns_stand_side_by_side_in_the_tables_order():
+def test_columns_beside_lists_are_left_out_and_named():
     table = pa.table({"a": [1, 2], "e": [[3.0, 4.0], [5.0, 6.0]], "b": [7, 8], "c": [9, 10]})
-    source = open_source(table)
-    assert source.feature_names == ("a", "e[0]", "e[1]", "b", "c")
-    np.testing.assert_array_equal(source.read().rows, [[1, 3, 4, 7, 9], [2, 5, 6, 8, 10]])
+    with pytest.warns(CospanWarning, match="'a', 'b', 'c' is left out beside the lists in 'e'"):
+        source = open_source(table)
+    np.testing.assert_array_equal(source.read().rows, [[3, 4], [5, 6]])
     assert open_source(table, columns=["e"]).feature_names == ("e[0]", "e[1]")
     assert open_source(table, drop=["e", "c"]).feature_names == ("a", "b")
 
@@ -408,12 +408,6 @@ def _labelled(kind, tmp):
     if kind == "parquet":
         pq.write_table(table, tmp / "x.parquet")
         return tmp / "x.parquet", "kind"
-    if kind == "partitions":
-        for name in ("cat", "dog"):
-            (tmp / f"kind={name}").mkdir()
-            part = TABLE.filter(pa.array(name == CLASSES))
-            pq.write_table(part, tmp / f"kind={name}" / "x.parquet")
-        return tmp, "kind"
     if kind == "npz":
         np.savez(tmp / "x.npz", x=NUMBERS, kind=CLASSES)
         return tmp / "x.npz", "kind"
@@ -425,7 +419,7 @@ def _labelled(kind, tmp):
     )
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet", "partitions", "npz", "npy", "pandas", "array"])
+@pytest.mark.parametrize("kind", ["csv", "parquet", "npz", "npy", "pandas", "array"])
 def test_two_classes_come_out_of_one_table(kind, tmp_path):
     obj, label = _labelled(kind, tmp_path)
     cats = open_source(obj, label=label, label_value="cat", chunk_rows=4)
@@ -437,9 +431,8 @@ def test_two_classes_come_out_of_one_table(kind, tmp_path):
     both = open_source(obj, label=label)
     assert both.n_features == H * W
     chunk = both.read()
-    order = np.argsort(CLASSES, kind="stable") if kind == "partitions" else np.arange(N)
-    np.testing.assert_array_equal(chunk.labels, CLASSES[order])
-    np.testing.assert_array_equal(chunk.rows, NUMBERS[order])
+    np.testing.assert_array_equal(chunk.labels, CLASSES)
+    np.testing.assert_array_equal(chunk.rows, NUMBERS)
 
 
 @pytest.mark.parametrize("value", [3, "3", 3.0, "3.0", np.int64(3)])
@@ -581,15 +574,6 @@ def test_columns_without_values_are_named_and_left_out():
     with pytest.warns(CospanWarning, match=r"Left out: '<script>' \(it has no values\)"):
         names = open_source(table).feature_names
     assert names == (*NAMES, "when = x")
-    with pytest.raises(InputError, match="strict"):
-        open_source(table, strict=True)
-
-
-def test_a_column_of_python_objects_is_left_out_alone():
-    frame = pd.DataFrame({"a": [1.0, 2.0], "odd": [object(), "x"], "b": [3, 4]})
-    with pytest.warns(CospanWarning, match="'odd' .it holds .*Python objects"):
-        source = open_source(frame)
-    np.testing.assert_array_equal(source.read().rows, [[1, 3], [2, 4]])
 
 
 def test_a_column_that_mixes_numbers_and_texts_is_text():
@@ -645,8 +629,8 @@ def test_a_large_row_group_is_not_read_whole(tmp_path):
     pages = {"data_page_size": 2**16}  # older writers made one page of a column
     pq.write_table(pa.table(columns), tmp_path / "x.parquet", use_dictionary=False, **pages)
     code = (
-        "import pyarrow as pa; from cospan.data import encode, open_source, streams\n"
-        "streams.BUFFER_BYTES = 2**20\n"  # in proportion to the small file
+        "import pyarrow as pa; from cospan.data import encode, open_source, tables\n"
+        "tables.BUFFER_BYTES = 2**20\n"  # in proportion to the small file
         f"source = encode([open_source({str(tmp_path / 'x.parquet')!r}, chunk_rows=1000)])[0]\n"
         "print(sum(len(chunk.rows) for chunk in source.chunks()))\n"
         "print(pa.default_memory_pool().max_memory())"

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.linalg import aslinearoperator
 
 from cospan import gsvd, gsvdvals
-from cospan.errors import CospanError, InputError
+from cospan.errors import InputError
 from matrices import acceptance_ratios
 
 
@@ -37,7 +37,7 @@ def test_same_input_same_bits(pair):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("shape", [(12, 9, 5), (60, 50, 5), (3, 4, 15), (70, 3, 8)])
+@pytest.mark.parametrize("shape", [(60, 50, 5), (3, 4, 15)])
 def test_layout_does_not_matter_and_nothing_is_written_to(shape, dtype, tmp_path):
     """Fortran order, strided views, read-only and memory-mapped rows stay byte-identical."""
     p, q, d = shape
@@ -61,33 +61,14 @@ def test_layout_does_not_matter_and_nothing_is_written_to(shape, dtype, tmp_path
         )
 
 
-def test_zeros_are_not_written_to_either():
-    zeros = np.zeros((40, 3), order="F")
-    result = gsvd(zeros, np.ones((5, 3)))
-    assert result.blocks == (0, 0, 1)
-    assert not np.shares_memory(zeros, result.V)
-    assert not zeros.any()
-
-
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, bool])
-def test_integers_are_raised_to_float64(dtype):
-    rng = np.random.default_rng(3)
-    A, B = (rng.integers(0, 2, (n, 4)).astype(dtype) for n in (9, 8))
-    result = gsvd(A, B)
-    assert result.H.dtype == np.float64
-    assert same_bits(result, gsvd(A.astype(float), B.astype(float)))
-
-
-def test_float16_is_raised_to_float32_and_float32_kept(pair):
+def test_small_dtypes_are_raised_and_the_wider_one_of_two_wins(pair):
     A, B = (x.astype(np.float16) for x in pair)
     for result in (gsvd(A, B), gsvd(A.astype(np.float32), B.astype(np.float32))):
         assert {getattr(result, name).dtype for name in FACTORS} == {np.dtype(np.float32)}
-
-
-def test_the_wider_one_of_two_dtypes_wins(pair):
-    A, B = pair
-    assert gsvd(A.astype(np.float32), B).c.dtype == np.float64
-    assert gsvd(A.astype(np.int32), B.astype(np.float32)).c.dtype == np.float64
+    assert gsvd(A.astype(np.float32), pair[1]).c.dtype == np.float64
+    for dtype in (np.int8, np.uint8, np.int64, bool):
+        given = [np.abs(x).astype(dtype) for x in pair]
+        assert same_bits(gsvd(*given), gsvd(*(x.astype(float) for x in given)))
 
 
 def test_lists_are_fine():
@@ -106,12 +87,6 @@ def test_one_set_may_be_empty(shape):
     assert result.U.shape == (p, rank if p else 0)
     assert result.V.shape == (q, rank if q else 0)
     assert max(acceptance_ratios(A, B, result)) < 10
-
-
-def test_one_row_one_column():
-    result = gsvd([[-3.0]], [[4.0]])
-    assert np.allclose([result.c[0], result.s[0], result.H[0, 0]], [0.6, 0.8, 5.0], rtol=1e-15)
-    assert (result.U.tolist(), result.V.tolist()) == ([[-1.0]], [[1.0]])
 
 
 def test_no_warning_is_given_on_hard_but_legal_input():
@@ -159,15 +134,13 @@ BAD = {
 def test_bad_input_is_named_with_its_place(pair, which, kind):
     spoil, words = BAD[kind]
     A, B = (spoil(x) if name == which else x for name, x in zip("AB", pair, strict=True))
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(ValueError, match=f"^{which} ") as caught:
         gsvd(A, B)
     message = str(caught.value)
-    assert message.startswith(f"{which} ")
+    assert isinstance(caught.value, InputError)
     for word in words:
         assert word in message
     assert "\n" not in message
-    with pytest.raises(InputError):
-        gsvdvals(A, B)
 
 
 def test_unlike_columns_name_both_counts(pair):
@@ -191,21 +164,10 @@ def test_no_rows_or_no_columns_give_no_directions(shape, dtype):
     assert gsvd(A, B, full_matrices=True).U.shape == (p, p)
 
 
-def test_columns_must_agree_even_if_there_are_none(pair):
-    with pytest.raises(InputError, match="A has 5 columns and B has 0"):
-        gsvd(pair[0], pair[1][:, :0])
-
-
 @pytest.mark.parametrize("tol", [-1e-3, 1.0, np.nan, "small", True, [1e-3]])
 def test_a_tolerance_is_a_number_from_0_to_1(pair, tol):
     with pytest.raises(InputError, match="tol is"):
         gsvd(*pair, tol=tol)
-
-
-def test_our_errors_are_value_errors_too(pair):
-    with pytest.raises(ValueError, match="A has dtype"):
-        gsvd(pair[0].astype(str), pair[1])
-    assert issubclass(InputError, CospanError)
 
 
 # ---- options ----------------------------------------------------------------------------------
@@ -224,28 +186,7 @@ def test_byte_order_and_nullable_columns_keep_their_digits():
         assert gsvd(given, given[:50]).c.dtype == np.float64
 
 
-def test_overwriting_changes_nothing_but_the_input():
-    rng = np.random.default_rng(9)
-    for order in "CF":
-        A, B = (np.array(rng.standard_normal((n, 30)), order=order) for n in (80, 90))
-        expected, first = gsvd(A, B), A.copy()
-        f = gsvd(A, B, overwrite=True)
-        assert np.array_equal(f.c, expected.c)
-        assert np.array_equal(f.H, expected.H)
-        assert np.array_equal(A, first) == (order == "C")
-
-
-def test_read_only_arrays_are_never_written_to():
-    rng = np.random.default_rng(10)
-    A, B = (np.asfortranarray(rng.standard_normal((n, 30))) for n in (80, 90))
-    before = A.copy(), B.copy()
-    A.flags.writeable = B.flags.writeable = False
-    gsvd(A, B, overwrite=True)
-    assert np.array_equal(A, before[0])
-    assert np.array_equal(B, before[1])
-
-
-@pytest.mark.parametrize("name", ["full_matrices", "overwrite", "check_finite"])
+@pytest.mark.parametrize("name", ["full_matrices", "compute_uv", "check_finite"])
 def test_flags_are_true_or_false(name):
     with pytest.raises(InputError, match=f"{name} is 1"):
         gsvd(np.eye(2), np.eye(2), **{name: 1})
@@ -288,20 +229,6 @@ def test_the_images_on_which_gesdd_gave_up(mnist):
         assert np.abs(given - back).max() < 1e-12
 
 
-def test_one_left_factor_or_none(pair):
-    both = gsvd(*pair)
-    u, v, none = (gsvd(*pair, compute_uv=sides) for sides in ("U", "V", False))
-    assert u.V is v.U is none.U is none.V is None
-    assert np.abs(u.U - both.U).max() < 1e-14
-    assert np.abs(v.V - both.V).max() < 1e-14
-    for f in (u, v, none):
-        assert np.abs(f.H - both.H).max() < 1e-13
-    with pytest.raises(InputError, match="compute_uv is 'W'"):
-        gsvd(*pair, compute_uv="W")
-    with pytest.raises(InputError, match="compute_uv=True"):
-        none.reconstruct()
-
-
 # ---- the object that comes out ----------------------------------------------------------------
 
 
@@ -324,6 +251,8 @@ def test_blocks_angles_and_the_printed_line(pair):
     assert (f.blocks.r, f.blocks.k, f.blocks.t) == tuple(f.blocks) == (2, 3, 0)
     assert repr(f) == "GSVD(rank=5, only A: 2, shared: 3, only B: 0)"
     assert f.angles[0] == 0.0
+    with pytest.raises(InputError, match="compute_uv=True"):
+        gsvd(A, B, compute_uv=False).reconstruct()
     assert np.array_equal(f.angles, np.arctan2(f.s, f.c))
     assert gsvd(B, A).angles[-1] == np.pi / 2
     with pytest.raises(TypeError):
@@ -331,7 +260,7 @@ def test_blocks_angles_and_the_printed_line(pair):
 
 
 @pytest.mark.parametrize("compute_uv", [True, False])
-@pytest.mark.parametrize("shape", [(12, 4, 6), (3, 4, 20), (90, 80, 7), (0, 5, 4)])
+@pytest.mark.parametrize("shape", [(12, 4, 6), (3, 4, 20)])
 def test_largest_entry_of_each_direction_is_positive(shape, compute_uv):
     p, q, d = shape
     rng = np.random.default_rng([1, *shape])
@@ -343,10 +272,8 @@ def test_largest_entry_of_each_direction_is_positive(shape, compute_uv):
     assert np.abs(gsvd(-A, -B, compute_uv=compute_uv).H - H).max() < 1e-12
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_a_large_matrix_with_one_bad_entry_is_refused(value):
-    rng = np.random.default_rng(5)
-    A, B = rng.standard_normal((3000, 784)), rng.standard_normal((2000, 784))
-    B[1999, 783] = value
+def test_a_large_matrix_with_one_bad_entry_is_refused():
+    A, B = np.ones((2, 2100)), np.ones((2000, 2100))  # above the size that several threads sum
+    B[1999, 783] = np.inf
     with pytest.raises(InputError, match=r"B .*row 1999, column 783"):
         gsvd(A, B)

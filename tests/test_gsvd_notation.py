@@ -88,7 +88,7 @@ def test_other_notations_multiply_back(xp, full):
 
 
 @pytest.mark.parametrize("dtype", FOUR)
-@pytest.mark.parametrize("shape", [(5, 4, 6), (4, 4, 4), (3, 5, 6), (6, 3, 4), (2, 4, 9)], ids=str)
+@pytest.mark.parametrize("shape", [(5, 4, 6), (6, 3, 4), (2, 4, 9)], ids=str)
 def test_notations_of_every_shape_and_dtype(shape, dtype):
     p, q, d = shape
     rng = np.random.default_rng([42, *shape])
@@ -120,7 +120,7 @@ def rank_profile_pair(seed):
     ]
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_X_makes_both_matrices_diagonal_and_splits_the_space(seed):
     A, L = rank_profile_pair(seed)
     f = gsvd(A, L)
@@ -148,7 +148,7 @@ def test_oblique_pseudo_inverses(seed):
     assert_allclose(A @ inverse, f.U[:, r:] * f.values[r : r + k] @ f.V[:, :k].T, atol=1e-10)
 
 
-@pytest.mark.parametrize("weight", [1e-6, 1e-2, 1.0, 1e4])
+@pytest.mark.parametrize("weight", [1e-6, 1.0])
 def test_filter_factors_solve_regularized_least_squares(weight):
     A, L = rank_profile_pair(1)
     f, b = gsvd(A, L), np.random.default_rng(6).standard_normal(len(A))

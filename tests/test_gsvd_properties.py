@@ -1,4 +1,4 @@
-"""What has to hold for every pair, on 2,000 pairs of all shapes, ranks, scales and dtypes."""
+"""What has to hold for every pair, on 500 pairs of all shapes, ranks, scales and dtypes."""
 
 import numpy as np
 import pytest
@@ -50,14 +50,9 @@ def _rank(M):
     return np.linalg.matrix_rank(M / top) if top > 0 else 0
 
 
-def on_2000_pairs(test):
-    return settings(max_examples=2000, derandomize=True, deadline=None, database=None)(
-        given(pairs())(test)
-    )
-
-
-@on_2000_pairs
-def test_every_pair_has_a_gsvd(pair):
+@settings(max_examples=500, derandomize=True, deadline=None, database=None)
+@given(pairs())
+def test_every_pair_has_a_gsvd_and_swapping_mirrors_it(pair):
     A, B = pair
     result = gsvd(A, B)
     eps = float(np.finfo(A.dtype).eps)
@@ -72,13 +67,7 @@ def test_every_pair_has_a_gsvd(pair):
     assert result.V.shape == (len(B), k + t)
     assert (r + k, k + t) == (_rank(A), _rank(B))
     assert max(acceptance_ratios(A, B, result, ulp=eps)) < 10
-
-
-@on_2000_pairs
-def test_swapping_the_sets_mirrors_everything(pair):
-    A, B = pair
-    result, mirrored = gsvd(A, B), gsvd(B, A)
-    eps = float(np.finfo(A.dtype).eps)
+    mirrored = gsvd(B, A)
     assert mirrored.blocks == result.blocks[::-1]
     assert np.abs(mirrored.c - result.s[::-1]).max(initial=0) < 1e4 * eps
     assert np.abs(mirrored.s - result.c[::-1]).max(initial=0) < 1e4 * eps

@@ -6,7 +6,6 @@ from scipy.linalg import svdvals
 
 from cospan import gsvd, gsvdvals
 from cospan.decomposition.cosine_sine import norm2, reorthogonalized
-from cospan.errors import InputError
 from matrices import (
     ULP,
     acceptance_ratios,
@@ -46,16 +45,12 @@ def test_digits_0_and_7_have_no_spurious_cosines(mnist):
     assert min(result.c[r : r + k].min(), result.s[r : r + k].min()) > 1e-10
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_rank_is_judged_by_the_eps_of_the_input(dtype):
-    rng = np.random.default_rng(1)
-    A, B = (rng.standard_normal((60, 12)) @ rng.standard_normal((12, 40)) for _ in range(2))
-    assert gsvd(A.astype(dtype), B.astype(dtype)).blocks == (12, 0, 12)
-
-
-def test_float32_rows_held_in_float64_need_a_tolerance_of_float32():
+def test_rank_is_judged_by_the_eps_of_the_input():
+    """Float32 rows held in float64 need a tolerance of float32."""
     rng = np.random.default_rng(2)
     A, B = (rng.standard_normal((60, 12)) @ rng.standard_normal((12, 40)) for _ in range(2))
+    for dtype in (np.float32, np.float64):
+        assert gsvd(A.astype(dtype), B.astype(dtype)).blocks == (12, 0, 12)
     A, B = (M.astype(np.float32).astype(np.float64) for M in (A, B))
     assert gsvd(A, B).rank > 24
     assert gsvd(A, B, tol=60 * 2.0**-23).blocks == (12, 0, 12)
@@ -181,26 +176,21 @@ def test_the_norm_is_found_where_the_heaviest_row_is_orthogonal_to_its_direction
     assert norm2(rows) == pytest.approx(0.9 * np.sqrt(40), rel=0.05)
 
 
-def test_the_norm_of_a_single_column_or_row():
-    for x in (np.array([[3.0], [9.0]]), np.array([[-1.0, 2.0]]), -np.ones((1, 1))):
-        assert norm2(x) == pytest.approx(np.linalg.norm(x))
-
-
 def test_rounding_a_little_above_the_tolerance_is_no_direction():
     """In a few of these, a strength that is only rounding in the stack lies above A's tolerance."""
-    for seed in range(300):
+    for seed in range(150):
         rng = np.random.default_rng(seed)
         A = rng.standard_normal((6, 2)) @ rng.standard_normal((2, 5))
         B = rng.standard_normal((6, 5)) @ rng.standard_normal((5, 5))
         assert gsvd(A, B).blocks == (0, 2, 3)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_singular_value_just_below_the_tolerance_is_dropped(seed):
+def test_a_singular_value_just_below_the_tolerance_is_dropped():
     """Estimates put it above: the norm comes out too low by a per cent or two."""
     values = np.r_[np.linspace(1, 0.9, 29), 0.99e-6]
-    A = with_spectrum(np.random.default_rng(seed), 60, 30, values)
-    assert gsvd(A, np.zeros((1, 30)), tol=1e-6).rank == 29
+    for seed in range(4):
+        A = with_spectrum(np.random.default_rng(seed), 60, 30, values)
+        assert gsvd(A, np.zeros((1, 30)), tol=1e-6).rank == 29
 
 
 def test_many_entries_below_the_tolerance_make_a_direction_together():
@@ -222,52 +212,6 @@ def test_columns_that_nearly_lie_in_the_span_of_the_others_come_out_orthonormal(
     assert np.abs(found.T @ found - np.eye(12)).max() < 50 * ULP
 
 
-# ---- tolerances -------------------------------------------------------------------------------
-
-
-def graded(seed=5):
-    rng = np.random.default_rng(seed)
-    A = with_spectrum(rng, 20, 6, [1.0, 0.5, 0.2, 1e-3, 1e-5, 1e-7])
-    return A, rng.standard_normal((20, 6))
-
-
-def test_each_matrix_can_have_a_tolerance_of_its_own():
-    A, B = graded()
-    assert gsvd(A, B, tol=(1e-4, None)).blocks == (0, 4, 2)
-    assert gsvd(A, B, tol=(None, 1e-4)).blocks == (0, 6, 0)
-    assert gsvd(B, A, tol=(None, 1e-4)).blocks == (2, 4, 0)
-    assert gsvd(A, B, tol=(1e-6, 1e-6)).blocks == gsvd(A, B, tol=1e-6).blocks == (0, 5, 1)
-
-
-@pytest.mark.parametrize("scale", [1e-20, 1.0, 1e20])
-def test_absolute_tolerances_are_in_the_units_of_the_data(scale):
-    A, B = graded()
-    assert gsvd(scale * A, B, atol=(scale * 1e-4, 0)).blocks == (0, 4, 2)
-    assert gsvd(scale * A, scale * B, atol=scale * 1e-4).blocks == (0, 4, 2)
-    assert gsvd(scale * A, B, atol=(scale * 2, 0)).blocks == (0, 0, 6)
-
-
-def test_what_is_cut_off_is_all_that_is_lost():
-    A, B = graded()
-    f = gsvd(A, B, atol=(1e-4, 0.0))
-    left, right = f.reconstruct()
-    assert np.linalg.norm(left - A, 2) == pytest.approx(1e-5, rel=1e-6)
-    assert np.abs(right - B).max() < 1e-13
-
-
-def test_a_noisy_matrix_does_not_add_directions_of_its_noise():
-    """B's one row is A's first up to noise of .005; with that tolerance they share it."""
-    A, B = np.array([[1.0, 0.0]]), np.array([[0.1, 0.005]])
-    assert gsvd(A, B).blocks == (1, 0, 1)
-    assert gsvd(A, B, atol=(0.0, 0.01)).blocks == (0, 1, 0)
-
-
-@pytest.mark.parametrize("atol", [-1.0, np.inf, np.nan, "small", (1.0,), (0, True)])
-def test_absolute_tolerances_are_numbers(atol):
-    with pytest.raises(InputError, match="atol is"):
-        gsvd(np.eye(2), np.eye(2), atol=atol)
-
-
 def test_zero_tolerance_with_few_rows():
     rng = np.random.default_rng(6)
     for p, q, d in ((3, 3, 5), (8, 3, 5), (3, 8, 5), (2, 2, 9), (40, 3, 60)):
@@ -284,11 +228,3 @@ def test_half_precision_keeps_its_directions(rows):
     assert gsvd(A, B).blocks == (0, 5, 0)
     flat = (rng.standard_normal((rows, 3)) @ rng.standard_normal((3, 8))).astype(np.float16)
     assert gsvd(flat, flat[::-1]).blocks == (0, 3, 0)
-
-
-def test_gsvdvals_take_the_same_options():
-    A, B = graded()
-    f = gsvd(A, B, tol=(1e-4, None))
-    c, s = gsvdvals(A, B, tol=(1e-4, None), check_finite=False)
-    assert np.abs(c - f.c).max() < 1e-14
-    assert np.abs(s - f.s).max() < 1e-14

@@ -133,17 +133,8 @@ def test_pages_and_json_of_a_monitoring_hold_none(tmp_path):
 
 def test_labels_of_two_dimensions_are_told_by_their_shape():
     frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
-    with pytest.raises(InputError, match=r"labels have the shape \(60, 1\); give one for each"):
+    with pytest.raises(InputError, match=r"label= has the shape \(60, 1\) for 60 rows"):
         rows(frame, label=[[1]] * 60)
-
-
-@pytest.mark.parametrize("numbers", [0, 1400])
-def test_python_objects_are_told_by_their_column(numbers):
-    objects = [1.5] * numbers + [object() for _ in range(100)]
-    frame = pd.DataFrame({"a": rng.normal(size=len(objects)), "o": objects})
-    source = encoded(frame)
-    assert source.feature_names == ("a",)
-    assert [str(note) for note in source.notes] == ["Left out: 'o' (it holds Python objects)."]
 
 
 # ---- pandas ----------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ import pytest
 from typer.testing import CliRunner
 
 from cospan import Monitoring, Profile, cli, monitor
-from cospan.cli.watching import _size
 
 RNG = np.random.default_rng(0)
 
@@ -76,6 +75,8 @@ def test_json_and_tables(profile, folder, tmp_path):
         run("monitor", profile, folder / "calm.parquet", "-o", tmp_path / name, "-q")
     assert json.loads((tmp_path / "m.json").read_text())["windows"] == plain["windows"]
     assert len(pd.read_csv(tmp_path / "m.csv")) == 5
+    run("monitor", profile, folder / "shifted.parquet", "-o", tmp_path / "m.md", "-q")
+    assert (tmp_path / "m.md").read_text(encoding="utf-8").startswith("## All 3 windows raised")
 
 
 def test_every_window_is_compared_where_that_is_wanted(profile, folder):
@@ -116,10 +117,6 @@ def test_wrong_options_get_one_sentence(profile, folder, args, code, message):
 @pytest.mark.parametrize("gate", ["size>0.6", "p<0.01"])
 def test_gates_on_a_number_are_judged_window_by_window(profile, folder, gate):
     run("monitor", profile, folder / "shifted.parquet", "--fail-on", gate, "-q", code=3)
-
-
-def test_sizes_of_files_are_written_as_people_write_them():
-    assert [_size(n) for n in (90, 10_100, 2_412_000)] == ["1 kB", "10 kB", "2.4 MB"]
 
 
 # ---- the page ---------------------------------------------------------------------------------

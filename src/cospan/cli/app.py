@@ -7,11 +7,11 @@ Exit codes: 0 done; 1 it failed, with one sentence on stderr; 2 wrong usage; 3 d
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
+from typer import Argument, Option
 
 from cospan.cli.terminal import BROKEN, Terminal, silence_stdout
 
@@ -26,9 +26,6 @@ app = typer.Typer(
 )
 
 # ---- options that several commands have ---------------------------------------------------------
-
-Missing = StrEnum("Missing", ["indicator", "mean", "drop", "error"])
-Preset = StrEnum("Preset", ["paper"])
 
 
 def _names(text: str) -> list[str]:
@@ -50,55 +47,51 @@ def _gate(text: str) -> Any:
     return parse_gate(text)
 
 
-def _option(*flags: str, metavar: str, text: str, parser: Any = None) -> Any:
-    return typer.Option(*flags, metavar=metavar, help=text, parser=parser)
+LIST, TABLES = "NAME,NAME", ".csv, .tsv, .parquet, .arrow"
+GATES = "Exit code 3 on: drift (recommended), schema, duplicates, 'size>X', 'missing>X', 'p<X'."
+WAYS = "Gaps: indicator (default), mean, drop, error."
 
-
-def _listing(text: str, parser: Any = _names) -> Any:
-    return _option(metavar="NAME,NAME", text=text, parser=parser)
-
-
-Data = Annotated[str, typer.Argument(metavar="DATA", help="A file or folder, or '-'.")]
-DataFiles = Annotated[list[str], typer.Argument(metavar="DATA...", help="One or more files.")]
-Columns = Annotated[list[Any] | None, _listing("Columns to compare (default: all).", _columns)]
-Drop = Annotated[list[Any] | None, _listing("Columns to leave out.")]
-Keep = Annotated[list[Any] | None, _listing("Columns that may give the set away.")]
-Categorical = Annotated[list[Any] | None, _listing("Columns that are categories.")]
-Numeric = Annotated[list[Any] | None, _listing("Columns that are numbers.")]
-Id = Annotated[str | None, _option("--id", metavar="COLUMN", text="Column that identifies a row.")]
-FillMissing = Annotated[
-    Missing | None,
-    typer.Option("--missing", metavar="WAY", help="Gaps: indicator (default), mean, drop, error."),
-]
-Tables = ".csv, .tsv, .parquet, .arrow"
-FailOn = Annotated[
+Data = Annotated[str, Argument(metavar="DATA", help="A file or folder, or '-'.")]
+DataFiles = Annotated[list[str], Argument(metavar="DATA...", help="One or more files.")]
+Columns = Annotated[
     list[Any] | None,
-    _option(
-        metavar="GATE",
-        parser=_gate,
-        text="Exit code 3 on: drift (recommended), schema, duplicates, 'size>X', 'missing>X', "
-        "'p<X'.",
-    ),
+    Option(metavar=LIST, parser=_columns, help="Columns to compare (default: all)."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Full = Annotated[bool, typer.Option("--full", help="Print everything, not 15 lines.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-Time = Annotated[str | None, _option(metavar="COLUMN", text="Column that says when each row was.")]
+Drop = Annotated[
+    list[Any] | None, Option(metavar=LIST, parser=_names, help="Columns to leave out.")
+]
+Keep = Annotated[
+    list[Any] | None,
+    Option(metavar=LIST, parser=_names, help="Columns that may give the set away."),
+]
+Categorical = Annotated[
+    list[Any] | None, Option(metavar=LIST, parser=_names, help="Columns that are categories.")
+]
+Numeric = Annotated[
+    list[Any] | None, Option(metavar=LIST, parser=_names, help="Columns that are numbers.")
+]
+Id = Annotated[str | None, Option("--id", metavar="COLUMN", help="Column that identifies a row.")]
+Missing = Annotated[
+    Literal["indicator", "mean", "drop", "error"] | None, Option(metavar="WAY", help=WAYS)
+]
+FailOn = Annotated[list[Any] | None, Option(metavar="GATE", parser=_gate, help=GATES)]
+Json = Annotated[bool, Option("--json", help="Print the result as JSON.")]
+Full = Annotated[bool, Option("--full", help="Print everything, not 15 lines.")]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")]
+Time = Annotated[str | None, Option(metavar="COLUMN", help="Column that says when each row was.")]
 Every = Annotated[
     str | None,
-    _option(metavar="LENGTH", text="A window: hour, day, week, month, year or '1000-rows'."),
+    Option(metavar="LENGTH", help="A window: hour, day, week, month, year or '1000-rows'."),
 ]
 
 
 def _given(**options: Any) -> dict[str, Any]:
     """The options that were given, as keyword arguments of a call; repeated lists as one."""
-    found = {}
-    for name, value in options.items():
-        if isinstance(value, list):
-            value = [one for part in value for one in part]
-        if value is not None:
-            found[name] = str(value) if isinstance(value, StrEnum) else value
-    return found
+    return {
+        name: [one for part in value for one in part] if isinstance(value, list) else value
+        for name, value in options.items()
+        if value is not None
+    }
 
 
 # ---- the commands -------------------------------------------------------------------------------
@@ -115,10 +108,7 @@ def _print_version(asked: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool,
-        typer.Option(
-            "--version", help="Print the version.", callback=_print_version, is_eager=True
-        ),
+        bool, Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Compare datasets: do they differ, how much, in what, which rows show it."""
@@ -128,22 +118,21 @@ def root(
 def compare(
     sets: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="A B...",
             help="Two or more files or folders ('-': standard input), or one with --label.",
         ),
     ],
     score: Annotated[
-        str | None, _option(metavar="DATA", text="More rows to score with the comparison.")
+        str | None, Option(metavar="DATA", help="More rows to score with the comparison.")
     ] = None,
     label: Annotated[
-        str | None, _option(metavar="COLUMN", text="Compare the classes in this column.")
+        str | None, Option(metavar="COLUMN", help="Compare the classes in this column.")
     ] = None,
-    a: Annotated[str | None, _option("--a", metavar="CLASS", text="The class that is A.")] = None,
-    b: Annotated[str | None, _option("--b", metavar="CLASS", text="The class that is B.")] = None,
+    a: Annotated[str | None, Option("--a", metavar="CLASS", help="The class that is A.")] = None,
+    b: Annotated[str | None, Option("--b", metavar="CLASS", help="The class that is B.")] = None,
     groups: Annotated[
-        str | None,
-        _option(metavar="COLUMN", text="Rows of one value belong together."),
+        str | None, Option(metavar="COLUMN", help="Rows of one value belong together.")
     ] = None,
     columns: Columns = None,
     drop: Drop = None,
@@ -151,17 +140,17 @@ def compare(
     categorical: Categorical = None,
     numeric: Numeric = None,
     id_column: Id = None,
-    missing: FillMissing = None,
+    missing: Missing = None,
     preset: Annotated[
-        Preset | None, typer.Option(metavar="paper", help="The geometry of the paper.")
+        Literal["paper"] | None, Option(metavar="paper", help="The geometry of the paper.")
     ] = None,
     output: Annotated[
         list[Path] | None,
-        _option("--output", "-o", metavar="FILE", text="A report: .html, .md, .json; repeatable."),
+        Option("--output", "-o", metavar="FILE", help="A report: .html, .md, .json; repeatable."),
     ] = None,
-    scores: Annotated[Path | None, _option(metavar="FILE", text=f"All rows: {Tables}.")] = None,
+    scores: Annotated[Path | None, Option(metavar="FILE", help=f"All rows: {TABLES}.")] = None,
     save: Annotated[
-        Path | None, _option(metavar="FILE", text="The model, for 'cospan score'.")
+        Path | None, Option(metavar="FILE", help="The model, for 'cospan score'.")
     ] = None,
     fail_on: FailOn = None,
     json: Json = False,
@@ -172,13 +161,13 @@ def compare(
     with Terminal(quiet) as terminal:
         from cospan.cli import comparing
 
-        outputs = comparing.Outputs(output or [], scores, save, json, full)
+        outputs = comparing.Outputs(output or [], scores, save, json, full, fail_on or [])
         options = _given(
             label=label, a=a, b=b, groups=groups, columns=columns, drop=drop, keep=keep,
             categorical=categorical, numeric=numeric, id_column=id_column, missing=missing,
             preset=preset,
         )  # fmt: skip
-        if comparing.compare(terminal, sets, score, options, outputs, fail_on or []):
+        if comparing.compare(terminal, sets, score, options, outputs):
             raise typer.Exit(BROKEN)
 
 
@@ -186,7 +175,7 @@ def compare(
 def monitor(
     reference: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="REFERENCE",
             help="A file, a profile, or what --save wrote: its windows are added to.",
         ),
@@ -195,14 +184,12 @@ def monitor(
     time: Time = None,
     every: Every = None,
     false_alarms: Annotated[
-        float | None, _option(metavar="NUMBER", text="False alarms a year to accept (default: 1).")
+        float | None, Option(metavar="NUMBER", help="False alarms a year to accept (default: 1).")
     ] = None,
     details: Annotated[
-        bool, typer.Option("--all", help="Compare every window, not only those in alarm.")
+        bool, Option("--all", help="Compare every window, not only those in alarm.")
     ] = False,
-    rolling: Annotated[
-        bool, typer.Option("--rolling", help="Let the reference move along.")
-    ] = False,
+    rolling: Annotated[bool, Option("--rolling", help="Let the reference move along.")] = False,
     columns: Columns = None,
     drop: Drop = None,
     keep: Keep = None,
@@ -210,16 +197,11 @@ def monitor(
     numeric: Numeric = None,
     output: Annotated[
         list[Path] | None,
-        _option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            text=f"A page: .html, .json, {Tables}; repeatable.",
-        ),
+        Option("--output", "-o", metavar="FILE", help=f"A report: .html, .md, .json, or {TABLES}."),
     ] = None,
     save: Annotated[
         Path | None,
-        _option(metavar="FILE", text="Windows and reference, to add tomorrow's to them."),
+        Option(metavar="FILE", help="Windows and reference, to add tomorrow's to them."),
     ] = None,
     fail_on: FailOn = None,
     json: Json = False,
@@ -228,15 +210,15 @@ def monitor(
 ) -> None:
     """The same over time: since when, and what."""
     with Terminal(quiet) as terminal:
-        from cospan.cli import watching
+        from cospan.cli import comparing
 
         options = _given(
             time=time, every=every, false_alarms=false_alarms, columns=columns, drop=drop,
             keep=keep, categorical=categorical, numeric=numeric, rolling=rolling or None,
             details="all" if details else None,
         )  # fmt: skip
-        outputs = watching.Outputs(output or [], save, json, full)
-        if watching.monitor(terminal, reference, data, options, outputs, fail_on or []):
+        outputs = comparing.Outputs(output or [], None, save, json, full, fail_on or [])
+        if comparing.monitor(terminal, reference, data, options, outputs):
             raise typer.Exit(BROKEN)
 
 
@@ -244,11 +226,11 @@ def monitor(
 def profile(
     data: DataFiles,
     output: Annotated[
-        Path, _option("--output", "-o", metavar="FILE", text="Where the profile goes.")
+        Path, Option("--output", "-o", metavar="FILE", help="Where the profile goes.")
     ],
     time: Time = None,
     every: Every = None,
-    rows: Annotated[int, typer.Option(min=2, help="Rows to keep, drawn at random.")] = 5_000,
+    rows: Annotated[int, Option(min=2, help="Rows to keep, drawn at random.")] = 5_000,
     columns: Columns = None,
     drop: Drop = None,
     keep: Keep = None,
@@ -258,32 +240,32 @@ def profile(
 ) -> None:
     """Keep what a reference looks like, for monitor."""
     with Terminal(quiet) as terminal:
-        from cospan.cli import watching
+        from cospan.cli import commands
 
         options = _given(
             time=time, every=every, rows=rows, columns=columns, drop=drop, keep=keep,
             categorical=categorical, numeric=numeric,
         )  # fmt: skip
-        watching.profile(terminal, data, output, options)
+        commands.profile(terminal, data, output, options)
 
 
 @app.command(epilog="Example: cospan audit patients.csv --label diagnosis -o suspicious.csv")
 def audit(
     data: Data,
-    label: Annotated[str, _option(metavar="COLUMN", text="Column with the labels to check.")],
+    label: Annotated[str, Option(metavar="COLUMN", help="Column with the labels to check.")],
     output: Annotated[
         Path | None,
-        _option(
-            "--output", "-o", metavar="FILE", text=f"Every row, most suspicious first: {Tables}."
+        Option(
+            "--output", "-o", metavar="FILE", help=f"Every row, most suspicious first: {TABLES}."
         ),
     ] = None,
-    top: Annotated[int, typer.Option("-n", min=0, help="How many rows to print.")] = 10,
+    top: Annotated[int, Option("-n", min=0, help="How many rows to print.")] = 10,
     columns: Columns = None,
     drop: Drop = None,
     categorical: Categorical = None,
     numeric: Numeric = None,
     id_column: Id = None,
-    missing: FillMissing = None,
+    missing: Missing = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -300,14 +282,14 @@ def audit(
 
 @app.command(epilog="Example: cospan score model.cospan new.csv -o scores.parquet")
 def score(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file made by compare --save.")],
+    model: Annotated[Path, Argument(metavar="MODEL", help="A file made by compare --save.")],
     data: Data,
     output: Annotated[
         Path | None,
-        _option("--output", "-o", metavar="FILE", text=f"{Tables} (default: CSV to stdout)."),
+        Option("--output", "-o", metavar="FILE", help=f"{TABLES} (default: CSV to stdout)."),
     ] = None,
     id_column: Id = None,
-    missing: FillMissing = None,
+    missing: Missing = None,
     quiet: Quiet = False,
 ) -> None:
     """Score rows with a saved model, as a stream: one line a row."""
@@ -320,17 +302,17 @@ def score(
 
 @app.command(epilog="Example: cospan fidelity real.csv synthetic.csv -o distances.csv")
 def fidelity(
-    real: Annotated[str, typer.Argument(metavar="REAL", help="The rows to be imitated.")],
-    synthetic: Annotated[str, typer.Argument(metavar="SYNTHETIC", help="The rows made.")],
+    real: Annotated[str, Argument(metavar="REAL", help="The rows to be imitated.")],
+    synthetic: Annotated[str, Argument(metavar="SYNTHETIC", help="The rows made.")],
     output: Annotated[
         Path | None,
-        _option("--output", "-o", metavar="FILE", text=f"The synthetic rows' distances: {Tables}."),
+        Option("--output", "-o", metavar="FILE", help=f"The synthetic rows' distances: {TABLES}."),
     ] = None,
     columns: Columns = None,
     drop: Drop = None,
     categorical: Categorical = None,
     numeric: Numeric = None,
-    missing: FillMissing = None,
+    missing: Missing = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -347,10 +329,10 @@ def fidelity(
 @app.command()
 def demo(
     output: Annotated[
-        Path, _option("--output", "-o", metavar="FILE", text="Where the report goes.")
+        Path, Option("--output", "-o", metavar="FILE", help="Where the report goes.")
     ] = Path("cospan-demo.html"),
     pictures: Annotated[
-        bool, typer.Option("--pictures", help="Handwritten fours and nines instead of a table.")
+        bool, Option("--pictures", help="Handwritten fours and nines instead of a table.")
     ] = False,
     quiet: Quiet = False,
 ) -> None:

@@ -1,8 +1,8 @@
-"""``cospan score``, ``audit`` and ``fidelity``."""
+"""``cospan score``, ``audit``, ``fidelity`` and ``profile``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from cospan.base.text import plural, printable
+from cospan.cli.comparing import name_of, one_or_all
 from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal
 from cospan.comparison.fitting import Model
@@ -25,6 +26,7 @@ from cospan.data import EncodingPlan, Source, Table, encode, encode_by, notes_of
 from cospan.errors import InputError, ModelFileError
 from cospan.model import JointFrame, SetCosts
 from cospan.model_file import load
+from cospan.monitoring import Profile
 
 
 def score(
@@ -193,3 +195,14 @@ def synthetic_rows(
         terminal.text(repr(found))
     if output is not None:
         terminal.note(f"wrote {output}")
+
+
+def profile(terminal: Terminal, data: Sequence[str], output: Path, options: dict[str, Any]) -> None:
+    """Keep what a reference looks like."""
+    check_places([output], data)
+    terminal.progress(f"reading {data[0]}", 0, None)
+    made = Profile.of(one_or_all(data), name=name_of(data), **options)
+    made.save(output)
+    terminal.stop_progress()
+    terminal.text(repr(made)[1:-1])
+    terminal.note(f"wrote {output} ({max(1, round(output.stat().st_size / 1e3)):,} kB)")

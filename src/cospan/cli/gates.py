@@ -1,8 +1,8 @@
 """Gates: what makes a command end with exit code 3.
 
 ``drift`` is the one to begin with: a column added, gone or of another type, rows repeated beyond
-chance, or a change that is sure (adjusted p at most 0.001), in any pair of sets. The others ask
-for one thing. Several may be given: any broken one is enough.
+chance, or a change that is sure (adjusted p at most 0.001), in any pair of sets; over time, an
+alarm. The others ask for one thing. Several may be given: any broken one is enough.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import typer
@@ -19,11 +19,14 @@ from cospan.base.text import number, printable, set_name, share_text
 from cospan.comparison import Comparison
 from cospan.errors import InputError
 from cospan.evidence import Finding
+from cospan.headlines import window_sentences
+from cospan.monitoring import Monitoring, Window
 from cospan.wording import SCHEMA, sentence
 
 SURE = 0.001  # p-value at which a finding is drift
 REPEATED = "repeated rows"
-WORDS = ("drift", "schema", "duplicates")
+#: The kinds of findings that break a gate of one word.
+WORDS = {"drift": (*SCHEMA, REPEATED), "schema": SCHEMA, "duplicates": (REPEATED,)}
 SIDES = {"size": ">", "missing": ">", "p": "<"}
 SAID = 3  # reasons that are printed for a gate
 
@@ -59,74 +62,85 @@ def parse_gate(text: str) -> Gate:
     return Gate(match[1], bound)
 
 
-def broken_by(gate: Gate, found: Comparison) -> list[str]:
-    """What breaks the gate in a comparison, in sentences, the first pairs of sets first."""
+def broken(gates: Sequence[Gate], found: Comparison | Monitoring) -> list[str]:
+    """A line for each gate that is broken."""
+    lines = []
+    for gate in gates:
+        said = _in_windows(gate, found) if isinstance(found, Monitoring) else _in_pairs(gate, found)
+        if said:
+            more = f" And {len(said) - SAID} more." if len(said) > SAID else ""
+            lines.append(f"--fail-on {gate}: {printable(' '.join(said[:SAID]) + more)}")
+    return lines
+
+
+class _Judged(NamedTuple):
+    """What gates ask of a pair of sets or of a window."""
+
+    findings: list[tuple[Finding, str]]  # with their sentences
+    size: float | None
+    p: float | None
+    missing: list[tuple[str, float, float]]  # the shares of each column before and now
+
+
+def _in_pairs(gate: Gate, found: Comparison) -> list[str]:
     names = tuple(found.names)
     if len(names) == 2:
-        return list(_JUDGES[gate.what](gate, found))
-    pairs = itertools.combinations(names, 2)
+        return list(_reasons(gate, _of_pair(found)))
     return [
         f"{set_name(a)} and {set_name(b)}: {said}"
-        for a, b in pairs
-        for said in _JUDGES[gate.what](gate, found.pair(a, b))
+        for a, b in itertools.combinations(names, 2)
+        for said in _reasons(gate, _of_pair(found.pair(a, b)))
     ]
 
 
-def told(gate: Gate, sentences: Sequence[str]) -> str:
-    """One line on a broken gate."""
-    more = len(sentences) - SAID
-    said = " ".join(sentences[:SAID]) + (f" And {more} more." if more > 0 else "")
-    return f"--fail-on {gate}: {printable(said)}"
-
-
-# ---- how each is judged -------------------------------------------------------------------------
-
-
-def _drift(gate: Gate, found: Comparison) -> Iterator[str]:
-    return _findings(found, lambda one: one.kind in (*SCHEMA, REPEATED) or one.p <= SURE)
-
-
-def _schema(gate: Gate, found: Comparison) -> Iterator[str]:
-    return _findings(found, lambda one: one.kind in SCHEMA)
-
-
-def _duplicates(gate: Gate, found: Comparison) -> Iterator[str]:
-    return _findings(found, lambda one: one.kind == REPEATED)
-
-
-def _findings(found: Comparison, wanted: Callable[[Finding], bool]) -> Iterator[str]:
+def _of_pair(found: Comparison) -> _Judged:
     kinds = {row.name: row.kind for row in found.features}
     sets = found.names[0], found.names[1]
-    for one in found.findings:
-        if wanted(one):
-            yield sentence(one, sets, kinds.get(one.column, "number"))
+    said = [(one, sentence(one, sets, kinds.get(one.column, "number"))) for one in found.findings]
+    missing = [(row.name, row.a.missing, row.b.missing) for row in found.features]
+    return _Judged(said, found.size, found.p, missing)
 
 
-def _size(gate: Gate, found: Comparison) -> Iterator[str]:
-    if found.size > gate.bound:
-        yield f"the size is {number(float(found.size))}."
+def _in_windows(gate: Gate, found: Monitoring) -> list[str]:
+    """The same for the windows just read; drift is an alarm there, or one that goes on."""
+    if gate.what != "drift":
+        return [
+            f"{window.label}: {said}"
+            for window in found.new_windows
+            for said in _reasons(gate, _of_window(window, found))
+        ]
+    alarms = [
+        " ".join([f"{window.label} raises an alarm.", *window_sentences(window, found)[:1]])
+        for window in found.new_windows
+        if window.alarm
+    ]
+    running = [one for one in found.episodes if one.end is None and found.new_windows]
+    return alarms or [f"{', '.join(one.columns)} since {one.start}." for one in running]
 
 
-def _p(gate: Gate, found: Comparison) -> Iterator[str]:
-    if math.isnan(found.p):
-        raise InputError(f"--fail-on {gate} cannot be judged: so few rows have no p-value.")
-    if found.p < gate.bound:
-        yield f"p is {number(found.p)}."
+def _of_window(window: Window, found: Monitoring) -> _Judged:
+    said = list(zip(window.findings, window_sentences(window, found), strict=True))
+    usual = found.reference.missing
+    missing = [(name, usual.get(name, 0.0), held.missing) for name, held in window.columns.items()]
+    return _Judged(said, window.size, window.p, missing)
 
 
-def _missing(gate: Gate, found: Comparison) -> Iterator[str]:
-    for row in found.features:
-        rise = row.b.missing - row.a.missing
-        if rise > gate.bound:
-            name, now = printable(row.name, 40), share_text(row.b.missing)
-            yield f"{now} of {name} are missing, {share_text(row.a.missing)} before."
-
-
-_JUDGES: dict[str, Callable[[Gate, Comparison], Iterator[str]]] = {
-    "drift": _drift,
-    "schema": _schema,
-    "duplicates": _duplicates,
-    "size": _size,
-    "p": _p,
-    "missing": _missing,
-}
+def _reasons(gate: Gate, judged: _Judged) -> Iterator[str]:
+    """What breaks a gate, in sentences."""
+    if gate.what == "size":
+        if judged.size is not None and judged.size > gate.bound:
+            yield f"the size is {number(float(judged.size))}."
+    elif gate.what == "p":
+        if judged.p is not None and math.isnan(judged.p):
+            raise InputError(f"--fail-on {gate} cannot be judged: so few rows have no p-value.")
+        if judged.p is not None and judged.p < gate.bound:
+            yield f"p is {number(judged.p)}."
+    elif gate.what == "missing":
+        for name, before, now in judged.missing:
+            if now - before > gate.bound:
+                shares = share_text(now), share_text(before)
+                yield f"{shares[0]} of {printable(name, 40)} are missing, {shares[1]} before."
+    else:
+        for one, said in judged.findings:
+            if one.kind in WORDS[gate.what] or (gate.what == "drift" and one.p <= SURE):
+                yield said

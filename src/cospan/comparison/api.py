@@ -82,7 +82,7 @@ def compare(
         .tsv: the columns of :meth:`Comparison.to_frame` for every row; implies ``score_all=True``.
     **options
         The settings above from `span` on, and for the sources: columns, id_column, chunk_rows,
-        missing, categorical, numeric, drop, keep, strict, image_size, image_mode, max_bad_images,
+        missing, categorical, numeric, drop, keep, image_size, image_mode,
         text, embed (see :func:`cospan.data.open_source`).
 
     Returns

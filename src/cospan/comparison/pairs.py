@@ -13,8 +13,9 @@ from scipy.special import ndtri
 
 from cospan.base.keys import text_keys
 from cospan.base.types import Floats
+from cospan.comparison.fitting import Model
 from cospan.comparison.opening import Opened
-from cospan.comparison.reading import ReadSet, joined_keys
+from cospan.comparison.reading import ReadSet, joined_keys, sample_size
 from cospan.comparison.scoring import Group, Scored, pair_angle
 from cospan.data import Chunk, EncodingPlan, SchemaChange, SetProfile
 from cospan.evidence import (
@@ -29,7 +30,7 @@ from cospan.evidence import (
     separation,
     size_of,
 )
-from cospan.model import JointFrame, log_odds_of
+from cospan.model import JointFrame, angles_of, fit_calibration, log_odds_of
 
 RAW_BINS = 30  # of histograms of angles that are no probabilities
 
@@ -54,16 +55,34 @@ class Pairs(NamedTuple):
         return matrix
 
 
-def separate_pairs(groups: Sequence[Group], calibrated: bool, copies: bool) -> Pairs:
+def separate_pairs(groups: Sequence[Group], model: Model, copies: bool) -> Pairs:
     """How far apart each pair's own rows are; without `copies` each row counts once."""
+    calibrated, n_features = bool(model.geometry.calibration.offsets), model.n_features
     found = {}
     for i, j in itertools.combinations(range(len(groups)), 2):
         both = [groups[k].kept for k in (i, j)]
-        two = len(groups) == 2
-        theta = [kept.theta if two else pair_angle(kept.weights, i, j) for kept in both]
+        if calibrated and max(len(kept.ids) for kept in both) > sample_size(n_features):
+            theta = _pair_angles(*(kept.weights[:, [i, j]] for kept in both))
+        elif len(groups) == 2:
+            theta = [kept.theta for kept in both]
+        else:
+            theta = [pair_angle(kept.weights, i, j) for kept in both]
         apart = separation(*theta, bins=None if calibrated else RAW_BINS)
         found[i, j] = replace(apart, auc=size_between(both[0], both[1], i, j, copies=copies))
     return Pairs(len(groups), found)
+
+
+def _pair_angles(one: Floats, other: Floats) -> list[Floats]:
+    """Angles of rows between two sets, from the probabilities of both, (n, 2).
+
+    Of large sets more rows are scored than the gain was fitted to: these say what it is worth.
+    """
+    log_odds = -log_odds_of(np.concatenate([one, other]))
+    own = np.repeat([0, 1], [len(one), len(other)])
+    found = fit_calibration(log_odds, own, np.ones(len(own)))
+    squared = np.exp(-log_odds)
+    theta = np.asarray(angles_of(squared[:, 0], squared[:, 1], found))
+    return [theta[own == 0], theta[own == 1]]
 
 
 def size_between(one: Scored, other: Scored, i: int, j: int, *, copies: bool = True) -> Size:

@@ -80,8 +80,7 @@ def compare_sets(
     every = groups if further is None else [*groups, further]
     model = models.whole
     # Where rows are repeated beyond chance, each is to count once.
-    calibrated, copies = bool(model.geometry.calibration.offsets), read.dealing.by != "values"
-    pairs = separate_pairs(groups, calibrated, copies)
+    pairs = separate_pairs(groups, model, copies=read.dealing.by != "values")
     if opened.labelled and further is not None:
         checked = check_labels(groups, (names[0], names[1]), further, opened.classes)
     else:

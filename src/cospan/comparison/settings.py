@@ -35,10 +35,8 @@ class Options(Given, total=False):
     numeric: Sequence[str] | None
     drop: Sequence[str] | None
     keep: Sequence[str] | None
-    strict: bool
     image_size: int | tuple[int, int] | None
     image_mode: str
-    max_bad_images: int
     text: str | None
     embed: object
 

@@ -13,22 +13,20 @@ values are filled by the sets' mean beside a column that says where; identifiers
 left out, with the reason.
 """
 
-from .base import Chunk, Options, listing
 from .encoder import Encoder
 from .encoding import check_same_features, encode, encode_by
-from .learn import TextLearner
 from .matching import SchemaChange
 from .opening import open_source
+from .options import Options, listing
 from .paths import folders_below, set_names, split_part
 from .plan import ColumnPlan, ColumnProfile, EncodingPlan, SetProfile
 from .readings import AMBIGUOUS, READINGS, ZONE, boolean_pair, chosen, coded, parsed
-from .source import Source, notes_of, read_ahead
-from .tables import LEARN_ROWS, Table
+from .source import Chunk, Source, notes_of, read_ahead
+from .tables import Table
 from .values import family, numbers
 
 __all__ = [
     "AMBIGUOUS",
-    "LEARN_ROWS",
     "READINGS",
     "ZONE",
     "Chunk",
@@ -41,7 +39,6 @@ __all__ = [
     "SetProfile",
     "Source",
     "Table",
-    "TextLearner",
     "boolean_pair",
     "check_same_features",
     "chosen",

@@ -1,24 +1,20 @@
-"""Arrays: in memory, anything that can be sliced, and the files of NumPy and of MNIST.
+"""Arrays: in memory, anything that can be sliced, Dask's, and the files of NumPy and of MNIST.
 
-An :class:`ArrayReader` needs one function: ``pieces(size)``, the raw rows in order, `size` at a
-time. ``.npy`` files are mapped into memory, ``.npz`` and gzipped IDX files are streamed. Nothing is
-unpickled.
+``.npy`` and plain IDX files are mapped into memory; what is packed is unpacked as a whole, where
+that fits. Nothing is unpickled.
 """
 
 from __future__ import annotations
 
 import gzip
-import io
 import math
 import mmap
 import os
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
 from pathlib import Path
-from tokenize import TokenError
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -27,38 +23,31 @@ from numpy.typing import NDArray
 from cospan.base.notes import Note
 from cospan.errors import InputError, SourceError
 
-from .base import Chunk, Options, Reader, float_type, group_array, listing
+from .options import Options, beside_rows, float_type, listing
 from .paths import check_readable, reading, sniff
+from .source import Chunk, Source
 
 #: NumPy has no arrays of more.
 MAX_DIMENSIONS = 64
-#: NumPy writes headers of a few hundred bytes; structured types may take some thousands.
-MAX_HEADER = 2**16
 #: An IDX header's third byte names the type of the numbers, which are big-endian.
 IDX_TYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 
-Pieces = Callable[[int], Iterator[NDArray[Any]]]
-Lookup = Callable[[str], Any]  # the labels of this name beside an array, or None
-Opened = Callable[[], AbstractContextManager[IO[bytes]]]
 
+class ArrayRows(Source):
+    """Rows of one array of two or more dimensions; the later ones become one row's features.
 
-class ArrayReader(Reader):
-    """Rows of one array of two or more dimensions; the later ones become one row's features."""
+    `labels` are those that lie beside the array under the name that ``label`` gave.
+    """
 
     def __init__(
         self,
-        name: str,
-        shape: tuple[int, ...],
-        dtype: np.dtype[Any],
-        pieces: Pieces,
+        array: Any,
         options: Options,
-        *,
-        lookup: Lookup = lambda label: None,
+        name: str,
+        labels: NDArray[Any] | None = None,
         notes: tuple[Note, ...] = (),
     ) -> None:
-        self.name, self.notes = name, notes
-        self._labels = _label_array(options.label, name, lookup)
-        self.dtype = float_type(dtype, name)
+        shape = tuple(int(n) for n in array.shape)
         if not 2 <= len(shape) <= MAX_DIMENSIONS:
             raise InputError(
                 f"{name}: has {len(shape)} dimension(s), and rows of features need 2 to "
@@ -67,57 +56,73 @@ class ArrayReader(Reader):
             )
         if 0 in shape:
             raise InputError(f"{name}: is empty (shape {shape}).")
-        self.n_rows = shape[0]
-        self._width = math.prod(shape[1:])  # a forged shape must not wrap around
-        self._pieces = pieces
-        self._label_column: int | None = None
-        if options.label is not None and self._labels is None:
-            self._label_column = _column_number(options.label, self._width, name)
-        elif self._labels is not None and self._labels.shape != (self.n_rows,):
-            raise InputError(
-                f"{name}: there are {len(self._labels):,} labels for {self.n_rows:,} rows, in "
-                f"{self._labels.ndim} dimensions; give one for each row."
-            )
-        self._groups = group_array(options.groups, self.n_rows, name)
+        width = math.prod(shape[1:])  # a forged shape must not wrap around
+        check_fits(name, 8 * width, "one row of it")
         for given in ("groups", "id_column"):
             if isinstance(getattr(options, given), str):
                 raise InputError(f"{name}: an array has no columns by name for {given}=.")
+        self._array, self._notes = array, notes
+        label = options.label if labels is None else labels
+        self._groups = beside_rows(options.groups, shape[0], name, "groups")
+        self._labels = beside_rows(_in_memory(label), shape[0], name, "label")
+        self._label_column: int | None = None
         self._columns: NDArray[np.intp] | None = None
+        if label is not None and self._labels is None:
+            self._label_column = _column_number(label, width, name)
+            self._columns = np.delete(np.arange(width), self._label_column)
         if options.columns is not None:
-            chosen = [_column_number(c, self._width, name) for c in options.columns]
-            self._columns = np.array(chosen, dtype=np.intp)
-        elif self._label_column is not None:
-            self._columns = np.delete(np.arange(self._width), self._label_column)
-        self.n_features = self._width if self._columns is None else len(self._columns)
-        if not self.n_features:
+            self._columns = np.array([_column_number(c, width, name) for c in options.columns])
+        n_features = width if self._columns is None else len(self._columns)
+        if not n_features:
             raise SourceError(f"{name}: its only column is the label; no feature is left.")
         self.image_shape = _image_shape(shape) if self._columns is None else None
-        check_fits(name, 8 * self._width, "one row of it")
+        dtype = float_type(to_numpy(array[:1, ...]).dtype, name)
+        super().__init__(name, options, (shape[0], n_features), dtype)
 
-    def blocks(self, size: int) -> Iterator[Chunk]:
-        start = 0
-        for piece in self._pieces(size):
-            rows = piece.reshape(len(piece), -1)
-            own = slice(start, start + len(rows))
-            start = own.stop
+    def _blocks(self, size: int) -> Iterator[Chunk]:
+        n_rows = int(self._array.shape[0])
+        for start in range(0, n_rows, size):
+            own = slice(start, min(start + size, n_rows))
+            rows = to_numpy(self._array[own, ...])
+            rows = rows.reshape(len(rows), -1)
             labels = None if self._labels is None else self._labels[own]
             if self._label_column is not None:
                 labels = rows[:, self._label_column]
             groups = None if self._groups is None else self._groups[own]
             chosen = rows if self._columns is None else rows[:, self._columns]
             yield Chunk(chosen, np.arange(own.start, own.stop), labels, groups=groups)
+            pages = getattr(self._array, "_mmap", None)
+            if pages is not None and hasattr(
+                mmap, "MADV_DONTNEED"
+            ):  # they stay in the system's cache, but are not ours
+                pages.madvise(mmap.MADV_DONTNEED)
 
 
-def array_reader(array: Any, options: Options, name: str) -> ArrayReader:
-    """A reader of anything with a shape that can be sliced, dense or sparse, wherever it lies."""
-    shape = tuple(int(n) for n in array.shape)
+class DaskRows(Source):
+    """Rows of a Dask array: read block by block, or left to the workers (`lazy`)."""
 
-    def pieces(size: int) -> Iterator[NDArray[Any]]:
-        for start in range(0, shape[0], size):
-            yield to_numpy(array[start : min(start + size, shape[0]), ...])
+    def __init__(self, array: Any, options: Options, name: str) -> None:
+        if any(x is not None for x in (options.label, options.columns, options.groups)):
+            raise InputError(
+                f"{name}: choose columns and classes of a Dask array with Dask itself, for example "
+                "X[y == 3][:, features]; groups= needs compute()."
+            )
+        if array.ndim != 2:
+            raise InputError(f"{name}: rows of features need two dimensions.")
+        rows, width = array.shape  # NaN where the sizes of chunks are not known
+        known = int(rows) if isinstance(rows, int | np.integer) else None
+        super().__init__(name, options, (known, width), float_type(array.dtype, name))
+        self.lazy = array if options.missing in (None, "error") else None
+        self._array = array
 
-    first = to_numpy(array[:1, ...] if len(shape) > 1 else array)
-    return ArrayReader(name, shape, first.dtype, pieces, options)
+    def _blocks(self, size: int) -> Iterator[Chunk]:
+        start = 0
+        for i in range(self._array.numblocks[0]):
+            rows = np.asarray(self._array.blocks[i].compute())
+            whole = Chunk(rows, np.arange(start, start + len(rows)))
+            start += len(rows)
+            for first in range(0, len(rows), size):
+                yield whole.take(slice(first, first + size))
 
 
 def is_array(obj: object) -> bool:
@@ -131,7 +136,7 @@ def is_array(obj: object) -> bool:
 
 
 def to_numpy(array: Any) -> NDArray[Any]:
-    """`array` as a NumPy array in main memory; masked values become NaN."""
+    """`array` as a NumPy array in main memory, native bytes; masked values become NaN."""
     from cospan.base import arrays
 
     if isinstance(array, np.ma.MaskedArray):
@@ -143,7 +148,12 @@ def to_numpy(array: Any) -> NDArray[Any]:
         # NumPy has no such type; float32 holds every one of its values.
         xp = arrays.namespace(array)
         array = xp.astype(array, xp.float32)
-    return arrays.to_numpy(array) if arrays.is_array(array) else np.asarray(array)
+    found = arrays.to_numpy(array) if arrays.is_array(array) else np.asarray(array)
+    return found if found.dtype.isnative else found.astype(found.dtype.newbyteorder("="))
+
+
+def _in_memory(label: Any) -> Any:
+    return to_numpy(label) if is_array(label) else label
 
 
 def _is_sparse(obj: object) -> bool:
@@ -152,29 +162,14 @@ def _is_sparse(obj: object) -> bool:
     return sparse is not None and bool(sparse.issparse(obj))
 
 
-def _label_array(label: Any, name: str, lookup: Lookup) -> NDArray[Any] | None:
-    """The labels beside the rows: passed in, or found by name with `lookup`.
-
-    None when there is no label, or when it is the number of one of the array's own columns.
-    """
-    if isinstance(label, str) and not label.lstrip("-").isdigit():
-        found = lookup(label)
-        if found is None:
-            raise InputError(
-                f"{name}: an array has no column {label!r}; give label= as a column number or as "
-                "an array with one label per row."
-            )
-        label = found
-    if label is None or isinstance(label, str | int | np.integer):
-        return None
-    return to_numpy(label) if is_array(label) else np.asarray(label)
-
-
 def _column_number(column: object, width: int, name: str) -> int:
     text = str(column)
     number = int(text) if text.lstrip("-").isdigit() else width
     if not -width <= number < width:
-        raise InputError(f"{name}: there is no column {column!r}; it has columns 0 to {width - 1}.")
+        raise InputError(
+            f"{name}: there is no column {column!r}; an array has columns 0 to {width - 1}, and "
+            "label= may be an array with one label per row."
+        )
     return number % width
 
 
@@ -208,77 +203,67 @@ def check_fits(name: str, n_bytes: int, what: str) -> None:
 # ---- files of arrays ---------------------------------------------------------------------------
 
 
-class Layout(NamedTuple):
-    """Where an array's numbers lie in a file."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    fortran: bool = False
-    offset: int = 0
-
-    @property
-    def nbytes(self) -> int:
-        # Python's integers: the product of a forged header's numbers must not wrap around.
-        return math.prod(map(int, self.shape)) * self.dtype.itemsize
-
-    def refuse_short(self, name: str, size: int) -> None:
-        if self.offset + self.nbytes > size:
-            raise SourceError(
-                f"{name}: is cut short; its header promises {self.nbytes:,} bytes of numbers and "
-                f"{max(0, size - self.offset):,} are there."
-            )
+def npy_rows(path: Path, options: Options, notes: tuple[Note, ...] = ()) -> ArrayRows:
+    """One .npy file; the labels may be in another."""
+    labels = None
+    if isinstance(options.label, str) and options.label.endswith(".npy"):
+        check_readable(Path(options.label))
+        labels = np.asarray(_mapped(Path(options.label)))
+    return ArrayRows(_mapped(path), options, path.name, labels, notes)
 
 
-def npy_reader(path: Path, options: Options, notes: tuple[Note, ...] = ()) -> ArrayReader:
-    """A reader of one .npy file; the labels may be in another."""
-
-    def lookup(label: str) -> NDArray[Any] | None:
-        if not label.endswith(".npy"):
-            return None
-        check_readable(Path(label))
-        with reading(label, "NPY"):
-            return np.asarray(np.load(label, allow_pickle=False))
-
-    with reading(path, "NPY"), path.open("rb") as stream:
-        layout = _npy_layout(stream, str(path))
-    pieces = _mapped(path, layout)
-    return ArrayReader(
-        path.name, layout.shape, layout.dtype, pieces, options, lookup=lookup, notes=notes
-    )
+def _mapped(path: Path) -> NDArray[Any]:
+    with reading(path, "NPY"):
+        with path.open("rb") as stream:
+            _check_header(stream, str(path), path.stat().st_size)
+        return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
-def npz_reader(path: Path, part: str | None, options: Options) -> ArrayReader:
-    """A reader of one array of an .npz file; the labels may be another."""
-    with reading(path, "NPZ"), zipfile.ZipFile(path) as archive:
-        names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
-    candidates = [
-        name for name in names if name == part or (part is None and name != options.label)
-    ]
-    if len(candidates) != 1:
+def _check_header(stream: IO[bytes], name: str, size: int) -> None:
+    """Refuse what is no plain array of `size` bytes: NumPy's own words tell how to unpickle one."""
+    version = npy.read_magic(stream)
+    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, _, dtype = read(stream)
+    if dtype.hasobject:
         raise SourceError(
-            f"{path}: holds no array{'' if part is None else f' {part!r}'} (but {listing(names)})."
-            if not candidates
-            else f"{path}: holds the arrays {listing(candidates)}; say which one, as in "
+            f"{name}: holds pickled Python objects, which can run code when loaded and are "
+            "refused; save plain numbers."
+        )
+    promised = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or stream.tell() + promised > size:
+        raise SourceError(
+            f"{name}: is damaged or cut short; its header promises {promised:,} bytes of numbers."
+        )
+
+
+def npz_rows(path: Path, part: str | None, options: Options) -> ArrayRows:
+    """One array of an .npz file; the labels may be another."""
+    with reading(path, "NPZ"), zipfile.ZipFile(path) as archive:
+        members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
+    sizes = {info.filename.removesuffix(".npy"): info.file_size for info in members}
+    candidates = [n for n in sizes if n == part or (part is None and n != options.label)]
+    if not candidates:
+        wanted = "" if part is None else f" {part!r}"
+        raise SourceError(f"{path}: holds no array{wanted} (but {listing(list(sizes))}).")
+    if len(candidates) > 1:
+        raise SourceError(
+            f"{path}: holds the arrays {listing(candidates)}; say which one, as in "
             f"{path.name}::{candidates[0]}."
         )
-    member = candidates[0]
 
-    @contextmanager
-    def opened(name: str) -> Iterator[IO[bytes]]:
-        with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as stream:
-            yield stream
+    def array(member: str) -> NDArray[Any]:
+        name = f"{path}: array {member!r}"
+        check_fits(name, sizes[member], "unpacked it")
+        with reading(path, "NPZ"), zipfile.ZipFile(path) as archive:
+            with archive.open(f"{member}.npy") as stream:
+                _check_header(stream, name, sizes[member])
+            with archive.open(f"{member}.npy") as stream:
+                return np.asarray(npy.read_array(stream, allow_pickle=False))
 
-    def lookup(label: str) -> NDArray[Any] | None:
-        if label not in names:
-            return None
-        check_fits(f"{path}::{label}", _npz_layout(path, label).nbytes, "it")
-        with reading(path, "NPZ"), opened(label) as stream:
-            return np.asarray(npy.read_array(stream, allow_pickle=False))
-
-    layout = _npz_layout(path, member)
-    name = path.name if part is None else f"{path.name}::{member}"
-    pieces = _streamed(lambda: opened(member), layout, str(path))
-    return ArrayReader(name, layout.shape, layout.dtype, pieces, options, lookup=lookup)
+    named = isinstance(options.label, str) and options.label in sizes
+    labels = array(str(options.label)) if named else None
+    name = path.name if part is None else f"{path.name}::{part}"
+    return ArrayRows(array(candidates[0]), options, name, labels)
 
 
 def is_idx(path: Path) -> bool:
@@ -290,142 +275,42 @@ def is_idx(path: Path) -> bool:
     return len(head) == 4 and head[:2] == b"\0\0" and head[2] in IDX_TYPES and 0 < head[3] < 8
 
 
-def idx_reader(path: Path, options: Options) -> ArrayReader:
-    """A reader of images (or other rows) in an IDX file, plain or gzipped."""
-
-    def lookup(label: str) -> NDArray[Any]:
+def idx_rows(path: Path, options: Options) -> ArrayRows:
+    """Images (or other rows) of an IDX file; the labels are in another beside it."""
+    labels = None
+    if isinstance(options.label, str):
         beside = path.name.replace("images", "labels").replace("idx3", "idx1")
-        file = Path(label) if Path(label).is_file() else path.with_name(beside)
+        file = Path(options.label) if Path(options.label).is_file() else path.with_name(beside)
         if file == path or not file.is_file():
             raise InputError(
-                f"{path.name}: finds no labels: neither a file {label!r} nor a file {beside!r} "
-                "beside it is there."
+                f"{path.name}: finds no labels: neither a file {options.label!r} nor a file "
+                f"{beside!r} beside it is there."
             )
-        return read_idx(file)
+        check_readable(file)
+        labels = np.asarray(_idx_array(file))
+    return ArrayRows(_idx_array(path), options, path.name, labels)
 
-    layout = _idx_layout(path)
+
+def _idx_array(path: Path) -> NDArray[Any]:
+    """An IDX file, mapped; or unpacked where it is gzipped."""
     packed = sniff(path) == "gzip"
-    pieces = (
-        _streamed(lambda: _idx_stream(path), layout, str(path)) if packed else _mapped(path, layout)
-    )
-    return ArrayReader(path.name, layout.shape, layout.dtype, pieces, options, lookup=lookup)
-
-
-def read_idx(path: Path) -> NDArray[Any]:
-    """All of an IDX file, plain or gzipped, as one array."""
-    check_readable(path)
-    layout = _idx_layout(path)
-    check_fits(str(path), layout.nbytes, "it")
-    pieces = list(_streamed(lambda: _idx_stream(path), layout, str(path))(max(1, layout.shape[0])))
-    return pieces[0] if pieces else np.empty(layout.shape, layout.dtype)
-
-
-def _idx_stream(path: Path) -> IO[bytes]:
-    # A GzipFile reads as a file does, and is declared as something of its own.
-    return gzip.open(path) if sniff(path) == "gzip" else path.open("rb")  # type: ignore[return-value]
-
-
-def _idx_layout(path: Path) -> Layout:
-    with reading(path, "IDX"), _idx_stream(path) as stream:
+    with reading(path, "IDX"), gzip.open(path) if packed else path.open("rb") as stream:
         head = stream.read(4)
         if len(head) < 4 or head[:2] != b"\0\0" or head[2] not in IDX_TYPES:
             raise SourceError(f"{path}: its header is damaged, so it cannot be read as IDX.")
-        sizes = _exactly(stream, 4 * head[3], str(path))
-    shape = tuple(int(n) for n in np.frombuffer(sizes, ">u4"))
-    return Layout(shape, np.dtype(IDX_TYPES[head[2]]), offset=4 + 4 * head[3])
-
-
-def _mapped(path: Path, layout: Layout) -> Pieces:
-    """Rows of a file that holds one array, through a memory map.
-
-    At each step the pages handed out before are given back to the system: their content stays in
-    the file and in its cache, but the process no longer holds it.
-    """
-    layout.refuse_short(str(path), path.stat().st_size)
-
-    def pieces(size: int) -> Iterator[NDArray[Any]]:
-        with reading(path, "an array"), path.open("rb") as stream:
-            pages = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-        order: Any = "F" if layout.fortran else "C"
-        array: NDArray[Any] = np.ndarray(
-            layout.shape, layout.dtype, buffer=pages, offset=layout.offset, order=order
-        )
-        for start in range(0, layout.shape[0], size):
-            yield _native(array[start : start + size])
-            if hasattr(mmap, "MADV_DONTNEED"):
-                pages.madvise(mmap.MADV_DONTNEED)
-
-    return pieces
-
-
-def _streamed(opened: Opened, layout: Layout, name: str) -> Pieces:
-    """Rows of an array that can only be read from front to back, as out of a compressed file."""
-    row = Layout(layout.shape[1:], layout.dtype).nbytes
-
-    def pieces(size: int) -> Iterator[NDArray[Any]]:
-        with reading(name, "an array"), opened() as stream:
-            stream.read(layout.offset)
-            if layout.fortran:  # columns first: no row is complete before the last byte has come
-                check_fits(name, layout.nbytes, "an array stored by columns")
-                whole = np.frombuffer(_exactly(stream, layout.nbytes, name), layout.dtype)
-                whole = whole.reshape(layout.shape, order="F")
-            for start in range(0, layout.shape[0], size):
-                n = min(size, layout.shape[0] - start)
-                if layout.fortran:
-                    yield _native(whole[start : start + n])
-                    continue
-                values = np.frombuffer(_exactly(stream, n * row, name), layout.dtype)
-                yield _native(values.reshape(n, *layout.shape[1:]))
-
-    return pieces
-
-
-def _npy_layout(stream: IO[bytes], name: str) -> Layout:
-    damaged = f"{name}: its header is damaged, so it cannot be read as NPY."
-    try:
-        version = npy.read_magic(stream)
-        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        # The header alone: NumPy would ask for as many bytes as the file says it has.
-        length = stream.read(2 if version == (1, 0) else 4)
-        size = int.from_bytes(length, "little")
-        if size > MAX_HEADER:
-            raise SourceError(damaged)
-        shape, fortran, dtype = read(io.BytesIO(length + stream.read(size)))
-    except (ValueError, TypeError, SyntaxError, TokenError) as error:
-        raise SourceError(damaged) from error
-    if min(shape, default=0) < 0:
-        raise SourceError(damaged)
-    if dtype.hasobject:
-        raise SourceError(
-            f"{name}: holds pickled Python objects, which can run code when loaded and are "
-            "refused; save plain numbers."
-        )
-    return Layout(shape, dtype, fortran and len(shape) > 1, stream.tell())
-
-
-def _npz_layout(path: Path, member: str) -> Layout:
-    name = f"{path}: array {member!r}"
-    with reading(path, "NPZ"), zipfile.ZipFile(path) as archive:
-        info = archive.getinfo(f"{member}.npy")
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        shape = tuple(np.frombuffer(stream.read(4 * head[3]), ">u4").tolist())
+        dtype = np.dtype(IDX_TYPES[head[2]])
+        size = math.prod(shape) * dtype.itemsize
+        if packed:
+            check_fits(str(path), size, "unpacked it")
+        content = stream.read(size) if packed else b""
+        there = len(content) if packed else path.stat().st_size - stream.tell()
+        if len(shape) < head[3] or there < size:
             raise SourceError(
-                f"{name} is packed in a way that NumPy does not use; save it with "
-                "numpy.savez_compressed."
+                f"{path}: is cut short; its header promises {size:,} bytes of numbers and "
+                f"{there:,} are there."
             )
-        with archive.open(info) as stream:
-            layout = _npy_layout(stream, name)
-    layout.refuse_short(name, info.file_size)
-    if info.compress_type == zipfile.ZIP_DEFLATED:
-        check_fits(name, info.file_size, "unpacked it")
-    return layout
-
-
-def _exactly(stream: IO[bytes], n_bytes: int, name: str) -> bytes:
-    data = stream.read(n_bytes)
-    if len(data) < n_bytes:
-        raise SourceError(f"{name}: is cut short; {n_bytes - len(data):,} bytes are missing.")
-    return data
-
-
-def _native(array: NDArray[Any]) -> NDArray[Any]:
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+        if packed:
+            return np.frombuffer(content, dtype).reshape(shape)
+        empty = 0 in shape
+        return np.empty(shape) if empty else np.memmap(path, dtype, "r", stream.tell(), shape)

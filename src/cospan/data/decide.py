@@ -43,7 +43,14 @@ import numpy as np
 from cospan.base.tolerance import ZEROS_AND_ONES
 from cospan.errors import InputError
 
-from .learn import ColumnLearner, TextLearner, looks_like_identifier, may_be_identifier
+from .learn import (
+    MINUTES,
+    ColumnLearner,
+    Moments,
+    Texts,
+    looks_like_identifier,
+    may_be_identifier,
+)
 from .matching import SchemaChange
 from .plan import ABSURD, EMPTY, HOLDS, SCHEMA, TRUTH, ColumnPlan
 from .readings import (
@@ -56,7 +63,6 @@ from .readings import (
     of_each,
     single_readings,
 )
-from .sketches import HASHES, MINUTES, Moments
 
 #: Why a column of numbers is not a feature.
 ROW_NUMBERS = "row identifiers: whole numbers that hardly repeat"
@@ -125,7 +131,7 @@ def _kind_of(parts: Parts, asked: bool) -> ColumnPlan | None:
     if not found:
         return _left(name, EMPTY)
     if "other" in found:
-        held = next(part.type_name for part in parts if "other" in part.families)
+        held = next(part.type_name for part in parts if part.family == "other")
         return _left(name, f"{HOLDS} {held}")
     if forced == "category":
         return _category(name, parts)
@@ -139,7 +145,7 @@ def _kind_of(parts: Parts, asked: bool) -> ColumnPlan | None:
 
 
 def families_of(parts: Parts) -> set[str]:
-    found = set().union(*(part.families for part in parts))
+    found = {part.family for part in parts if part.family}
     if not _texts(parts):
         found -= {"text", "dictionary"}  # words for missing values, and nothing else
     return found
@@ -151,8 +157,8 @@ def _from_text(name: str, parts: Parts, found: set[str]) -> ColumnPlan | None:
     others = found - {"text", "dictionary"}
     if parts[0].forced == "number":
         return _forced_number(name, texts, parts)
-    few = all(text.levels.exact and len(text.levels.counts) <= SPELLINGS for text in texts)
-    pair = boolean_pair({x for text in texts for x in text.levels.counts}) if few else None
+    few = all(len(text.levels) <= SPELLINGS for text in texts)
+    pair = boolean_pair({x for text in texts for x in text.levels}) if few else None
     if pair is not None and (others <= {"boolean"} or _count_truths(parts)):
         return ColumnPlan(name, "boolean", levels=() if pair == TRUTH else pair)
     reading = "" if any(t.declared for t in texts) and not others else _reading(texts, others)
@@ -166,28 +172,25 @@ def _from_text(name: str, parts: Parts, found: set[str]) -> ColumnPlan | None:
         return _left(name, ROW_NUMBERS)
     if reading:
         return ColumnPlan(name, kind, reading="" if reading == PLAIN[kind] else reading)
-    rows, distinct = sum(t.count for t in texts), sum(t.n_distinct for t in texts)
+    rows, distinct = sum(t.count for t in texts), sum(len(t.levels) for t in texts)
     if distinct > FEW * len(texts):
         if distinct >= HALF * rows and sum(t.words for t in texts) >= FREE_TEXT_WORDS * rows:
             return _left(name, "free text", watched=True)
         if distinct >= NEARLY_ALL * rows:
-            exact = all(text.levels.exact for text in texts)
-            said = f"{distinct / rows:.0%} of the values differ" if exact else (
-                f"nearly all of the {rows:,} values differ"
-            )  # fmt: skip
-            said = said if distinct < rows or not exact else "no value repeats"
+            differ = f"{distinct / rows:.0%} of the values differ"
+            said = differ if distinct < rows else "no value repeats"
             return _left(name, f"identifiers: {said}", watched=True)
     return _category(name, parts)
 
 
-def _forced_number(name: str, texts: Sequence[TextLearner], parts: Parts) -> ColumnPlan:
+def _forced_number(name: str, texts: Sequence[Texts], parts: Parts) -> ColumnPlan:
     """The reading that fits most values; the others count as missing."""
     fits = {
         reading: sum(text.fits(reading) for text in texts)
         for reading in ("point", "thousands", "comma", "iso date", *READINGS)
     }
     best = max(fits, key=lambda reading: fits[reading])
-    if not fits[best] and not any(part.values for part in parts):
+    if not fits[best] and all(part.values is None for part in parts):
         example = next((text.odd for text in texts), "")
         raise InputError(
             f"Column {name!r} holds no numbers (but {example!r}, for one); take it out of numeric=."
@@ -196,7 +199,7 @@ def _forced_number(name: str, texts: Sequence[TextLearner], parts: Parts) -> Col
     return ColumnPlan(name, kind, reading="" if best == PLAIN[kind] else best)
 
 
-def _texts(parts: Parts) -> list[TextLearner]:
+def _texts(parts: Parts) -> list[Texts]:
     return [part.text for part in parts if part.text is not None and part.text.count]
 
 
@@ -205,53 +208,41 @@ def _category(name: str, parts: Parts) -> ColumnPlan:
     total: Counter[str] = Counter()
     prominent: set[str] = set()
     for text in texts:
-        counts = text.levels.counts
+        counts = text.levels
         total.update(counts)
         least = max(PROMINENT_ROWS, PROMINENT * text.count)
         prominent.update(level for level, count in counts.items() if count >= least)
     first = nsmallest(
         MOST_FREQUENT, total, key=lambda level: (level not in prominent, -total[level], level)
     )
-    share = {level: sum(t.levels.counts.get(level, 0) / t.count for t in texts) for level in first}
+    share = {level: sum(t.levels.get(level, 0) / t.count for t in texts) for level in first}
     first.sort(key=lambda level: (-share[level], level))
-    further = len(total) > MOST_FREQUENT or not all(text.levels.exact for text in texts)
-    return ColumnPlan(name, "category", levels=tuple(first), other=further)
+    return ColumnPlan(name, "category", levels=tuple(first), other=len(total) > MOST_FREQUENT)
 
 
 def _counts_rows(parts: Parts) -> bool:
     name = parts[0].name
     if not may_be_identifier(name) or not all(part.whole for part in parts):
         return False
-    seen = [part for part in parts if part.values["number"].count]
-    values = sum(part.values["number"].count for part in seen)
-    distinct = sum(part.distinct.estimate for part in seen)
+    seen = {part: m for part in parts if (m := part.values) is not None and m.count}
+    distinct, values = sum(len(p.different) for p in seen), sum(m.count for m in seen.values())
     if looks_like_identifier(name):
-        return all(part.order.strict for part in seen) or distinct >= NEARLY_ALL * values
-    return all(map(_never_repeats, seen)) and sum(map(_repeats, seen)) >= EXPECTED_REPEATS
+        return all(part.counts_on for part in seen) or distinct >= NEARLY_ALL * values
+    # About so many pairs would be equal, n²/2r, if n numbers were drawn from a range of r.
+    repeats = sum(m.count**2 / (2 * (m.high - m.low + 1)) for m in seen.values())
+    return distinct == values and repeats >= EXPECTED_REPEATS
 
 
-def _never_repeats(part: ColumnLearner) -> bool:
-    values, estimate = part.values["number"].count, part.distinct.estimate
-    # The estimate is exact up to so many values, then right to about 2 %.
-    return estimate >= values if values <= HASHES else estimate >= NEARLY_ALL * values
-
-
-def _repeats(part: ColumnLearner) -> float:
-    """About how many pairs would be equal, n²/2r, if n numbers were drawn from a range of r."""
-    whole = part.values["number"]
-    return float(whole.count**2 / (2 * (float(whole.high - whole.low) + 1)))
-
-
-def _text_identifier(name: str, texts: Sequence[TextLearner]) -> bool:
-    distinct, values = sum(t.n_distinct for t in texts), sum(t.count for t in texts)
+def _text_identifier(name: str, texts: Sequence[Texts]) -> bool:
+    distinct, values = sum(len(t.levels) for t in texts), sum(t.count for t in texts)
     return (
         looks_like_identifier(name)
         and distinct >= NEARLY_ALL * values
-        and all(level.isdigit() for text in texts for level in text.levels.counts)
+        and all(level.isdigit() for text in texts for level in text.levels)
     )
 
 
-def _reading(texts: Sequence[TextLearner], typed: set[str]) -> str:
+def _reading(texts: Sequence[Texts], typed: set[str]) -> str:
     """How texts are read: all of them, or those of each set, or but for a few strays.
 
     `typed` are the families of the sets that are not text, or plainly numbers or dates.
@@ -261,7 +252,7 @@ def _reading(texts: Sequence[TextLearner], typed: set[str]) -> str:
         fitting.append({"iso date"})
     common = set.intersection(*fitting) if texts else set()
     found = chosen(common) or of_each(fitting) if texts else ""
-    few = not typed and sum(text.n_distinct for text in texts) <= MOST_FREQUENT
+    few = not typed and sum(len(text.levels) for text in texts) <= MOST_FREQUENT
     if found or not texts or few:
         return found
     nearly: dict[str, int] = {}
@@ -277,7 +268,7 @@ def _reading(texts: Sequence[TextLearner], typed: set[str]) -> str:
 
 def _count_truths(parts: Parts) -> bool:
     """Whether the numbers of all sets that have numbers are 0 and 1, and nothing else is there."""
-    others = [m for part in parts for kind, m in part.values.items() if kind != "boolean"]
+    others = [p.values for p in parts if p.values is not None and p.family != "boolean"]
     return all(
         m.count > 0
         and m.low >= 0
@@ -292,28 +283,25 @@ def _left(name: str, reason: str, *, watched: bool = False) -> ColumnPlan:
     return ColumnPlan(name, "left out", reason, watched=watched)
 
 
-def _ambiguity(texts: Sequence[TextLearner]) -> str:
+def _ambiguity(texts: Sequence[Texts]) -> str:
     if in_two_orders({chosen(text.fitting) for text in texts}):
         return "the day comes first in one set, the month in another; write 2020-12-31"
-    levels = (level for text in texts for level in text.levels.counts)
+    levels = (level for text in texts for level in text.levels)
     example = next((level for level in levels if set(level) & set(",/-")), "")
     if "," not in example:
         return f"{example!r} may begin with the day or with the month; write 2020-12-31"
     return f"{example!r} may be a fraction or have a thousands separator; write plain numbers"
 
 
-def _retyped(parts: Parts, names: Sequence[str]) -> tuple[ColumnPlan, SchemaChange | None]:
+def _retyped(parts: Parts, names: Sequence[str]) -> tuple[ColumnPlan, SchemaChange]:
     """A column that holds one kind of values in some sets, another in others."""
     held: dict[str, str] = {}
     for part, name in zip(parts, names, strict=True):
-        kinds = [_CALLED[kind] for kind in part.values]
-        if part.text is not None and part.text.count:
-            kinds.append("text")
-        if kinds:
-            held[name] = " and ".join(kinds)
+        if part.values is not None:
+            held[name] = _CALLED[part.family]
+        elif part.text is not None and part.text.count:
+            held[name] = "text"
     column = parts[0].name
-    if len(set(held.values())) < 2:  # batches of one set
-        return _left(column, f"it is {next(iter(held.values()), 'mixed')}"), None
     change = SchemaChange("retyped", column, tuple(held), kinds=tuple(held.values()))
     return _left(column, SCHEMA), change
 
@@ -336,7 +324,9 @@ def _times_apart(column: ColumnPlan, parts: Parts) -> bool:
             orders = sum(math.lgamma(n + 1) for n in halves) + math.log(2)
             if orders - math.lgamma(sum(halves) + 1) < math.log(BY_CHANCE):
                 return True
-        elif gap > FAR * float(before.deviation + later.deviation):
+        elif min(before.count, later.count) >= FEWEST_ROWS and gap > FAR * (
+            before.deviation + later.deviation
+        ):
             return True
     return False
 
@@ -351,10 +341,11 @@ def _order_of_times(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> s
 
 def _row_counter(column: ColumnPlan, parts: Parts) -> str:
     """Whole numbers that rise row by row, leave out few, and begin in one set after another."""
-    if column.kind != "number" or not all(part.whole and part.order.strict for part in parts):
+    if column.kind != "number" or not all(part.whole and part.counts_on for part in parts):
         return ""
     found = sorted((moments_of(column, part) for part in parts), key=lambda m: float(m.low))
-    dense = all(m.high - m.low < 2 * m.count and m.count >= FEWEST_ROWS for m in found)
+    step = max(part.step for part in parts)
+    dense = all(m.high - m.low < 2 * m.count * step and m.count >= FEWEST_ROWS for m in found)
     apart = all(one.high < after.low for one, after in pairwise(found))
     return "it numbers the rows, on from set to set" if dense and apart else ""
 
@@ -365,9 +356,9 @@ def _constant_within(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> 
     for part in parts:
         if column.kind == "category":
             text = part.text
-            if text is None or not text.levels.exact or not text.count:
+            if text is None or not text.count:
                 return ""
-            value, n, count = *max(text.levels.counts.items(), key=lambda x: x[1]), text.count
+            value, n, count = *max(text.levels.items(), key=lambda x: x[1]), text.count
         else:
             m = moments_of(column, part)
             value, n, count = f"{m.common:.10g}", m.commons, m.count
@@ -385,16 +376,15 @@ def _constant_within(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> 
 
 def moments_of(column: ColumnPlan, part: ColumnLearner) -> Moments:
     """Mean, spread and range of a column in one set, as it is encoded (no categories)."""
-    total = Moments()
-    for moments in part.values.values():
-        total.merge(moments)
-    if part.text is not None and column.kind == "boolean":
-        levels = part.text.levels.counts
+    if part.values is not None:
+        return part.values
+    if part.text is None or column.kind == "category":
+        return Moments()
+    if column.kind == "boolean":
+        levels = part.text.levels
         values = np.array([float(level.lower() == column.truth[1]) for level in levels])
-        total.add(values, np.array(list(levels.values()), dtype=np.float64))
-    elif part.text is not None and column.kind != "category":
-        total.merge(part.text.read_as(column.reading or PLAIN.get(column.kind, "iso date")))
-    return total
+        return Moments.of(values, np.array(list(levels.values()), dtype=np.float64))
+    return part.text.read_as(column.reading or PLAIN.get(column.kind, "iso date"))
 
 
 def mean_of(column: ColumnPlan, parts: Parts) -> float:
@@ -411,7 +401,7 @@ def _shares_of(column: ColumnPlan, parts: Parts) -> tuple[float, ...]:
     """Mean over the sets of each level's share of the values present."""
     rows = []
     for text in _texts(parts):
-        counts = [text.levels.counts.get(level, 0) for level in column.levels]
+        counts = [text.levels.get(level, 0) for level in column.levels]
         further = [text.count - sum(counts)] if column.other else []
         rows.append([count / text.count for count in (*counts, *further)])
     return tuple(sum(shares) / len(rows) for shares in zip(*rows, strict=True))

@@ -20,9 +20,9 @@ from cospan.base.packages import needed
 from cospan.base.text import first_line, plural
 from cospan.errors import InputError
 
-from .base import Chunk, Options, Reader, require
-from .images import ImageReader
-from .source import taken
+from .images import ImageRows
+from .options import Options, require
+from .source import Chunk, Source
 from .tables import Table
 from .values import family
 
@@ -69,11 +69,8 @@ def rows_of(model: Model, items: Any) -> NDArray[np.float32]:
     return rows
 
 
-class EmbeddedTexts(Reader):
+class EmbeddedTexts(Source):
     """A column of texts, embedded; a missing text counts as an empty one."""
-
-    dtype = np.dtype(np.float32)
-    embedded = True
 
     def __init__(self, table: Table, column: str) -> None:
         require(table.schema.names, [column], table.name, "text")
@@ -84,26 +81,24 @@ class EmbeddedTexts(Reader):
                 f"{table.name}: column {column!r} holds {holds}, not texts; text= is for a column "
                 "of texts."
             )
-        self.name, self.n_rows = table.name, table.n_rows
-        self.notes = (*table.notes, Note("embedding", ABOUT_COLUMNS.format(what="text")))
+        self._notes = (*table.notes, Note("embedding", ABOUT_COLUMNS.format(what="text")))
         self._table, self._column = table, column
         self._model = model_of(table.options.embed)
         self._known: dict[str, NDArray[np.float32]] = {}
-        self.n_features = self._rows([""]).shape[1]
-        self._named = table._id is not None
+        shape = (table.n_rows, self._rows([""]).shape[1])
+        super().__init__(table.name, table.options, shape, np.dtype(np.float32))
 
-    def blocks(self, size: int) -> Iterator[Chunk]:
+    def _blocks(self, size: int) -> Iterator[Chunk]:
         missing = 0
-        raw = self._table._raw([self._column], TEXTS)
-        for block in taken(raw, self._table.options, self.name):
+        for block in self._table.blocks([self._column], TEXTS):
             texts = block.rows.column(0)
             missing += texts.null_count
             words = [text or "" for text in texts.cast("string").to_pylist()]
-            ids = block.ids if self._named else _called(block.ids, words)
-            yield Chunk(self._rows(words), ids, block.labels, groups=block.groups)
+            ids = block.ids if block.ids.dtype.kind != "i" else _called(block.ids, words)
+            yield block._replace(rows=self._rows(words), ids=ids)
         if missing:
             text = f"{self.name}: {plural(missing, 'missing text')}, counted as empty."
-            self.found = (Note("missing texts", text, loud=True),)
+            self._read = (Note("missing texts", text, loud=True),)
 
     def _rows(self, texts: list[str]) -> NDArray[np.float32]:
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
@@ -119,28 +114,25 @@ def _called(numbers: NDArray[Any], texts: list[str]) -> NDArray[Any]:
     return np.array([f"{n}: {text}" for n, text in zip(numbers, shown, strict=True)])
 
 
-class EmbeddedImages(Reader):
+class EmbeddedImages(Source):
     """The images of a folder, embedded."""
-
-    dtype = np.dtype(np.float32)
-    embedded = True
 
     def __init__(self, folder: Path, files: list[Path], options: Options) -> None:
         self._model = model_of(options.embed)
         size = options.image_size
         if size is None:
             raise InputError(f"{folder}: the model takes images of one size; give image_size=.")
-        self._images = ImageReader(folder, files, replace(options, image_mode="RGB"))
-        self.name = self._images.name
-        self.notes = (Note("embedding", ABOUT_COLUMNS.format(what="image")),)
-        self.n_features = rows_of(self._model, np.zeros((1, *size, 3), dtype=np.uint8)).shape[1]
+        self._images = ImageRows(folder, files, replace(options, image_mode="RGB"))
+        self._notes = (Note("embedding", ABOUT_COLUMNS.format(what="image")),)
         self._kept: list[Chunk] = []
+        width = rows_of(self._model, np.zeros((1, *size, 3), dtype=np.uint8)).shape[1]
+        super().__init__(folder.name, options, (None, width), np.dtype(np.float32))
 
-    def blocks(self, size: int) -> Iterator[Chunk]:
+    def _blocks(self, size: int) -> Iterator[Chunk]:
         if not self._kept:
             shape = self._images.image_shape or ()
-            for block in self._images.blocks(IMAGES):
+            for block in self._images._blocks(IMAGES):
                 pixels = block.rows.reshape(-1, *shape).astype(np.uint8)
                 self._kept.append(block._replace(rows=rows_of(self._model, pixels)))
-            self.found = self._images.found
+            self._read = self._images._read
         yield from self._kept

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from cospan.base.notes import Note
 
 from .arrow import pa, pc
-from .plan import USED, ColumnPlan, EncodingPlan, SetProfile
+from .learn import text_hashes
+from .plan import PLURALS, ColumnPlan, EncodingPlan, SetProfile
 from .readings import PLAIN, coded, parsed, plain_values, text_parts, truths
-from .sketches import text_hashes
 from .values import absurd, all_usual, family, hours_of, numbers
 
 #: Numbers are moved to their place in the rows in strips of this size, which fit the cache.
@@ -210,7 +210,7 @@ class Encoder:
         for column, n in self.unseen.items():
             kind, text = self.plan[column].kind, self.examples[column][:40]
             values = f"{self.source}: {n:,} values of {column!r}, such as {text!r},"
-            said = f"do not read as {kind if kind in USED else 'date'} and count as missing"
+            said = f"do not read as {kind if kind in PLURALS else 'date'} and count as missing"
             if kind == "category":
                 said = "are levels that the sets do not have and count as none of the known levels"
             found.append(Note("values unknown", f"{values} {said}."))

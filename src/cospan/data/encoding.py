@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,11 +11,11 @@ import numpy as np
 from cospan.base.notes import Note
 from cospan.errors import InputError
 
-from .base import CHUNK_BYTES, Chunk, Reader, listing, require
-from .decide import decide_column, families_of, made_of_dates, moments_of, unread
+from .decide import decide_column, made_of_dates, moments_of, unread
 from .encoder import Encoder
-from .learn import ColumnLearner, SetLearner, TextLearner, merged_learners
-from .matching import SchemaChange, absurd_values, common_columns, only_in_some
+from .learn import MOST_LEVELS, ColumnLearner, SetLearner, Texts, learn_table
+from .matching import SchemaChange, absurd_values, only_in_some
+from .options import listing, require
 from .plan import (
     ABSURD,
     DROPPED,
@@ -26,13 +26,10 @@ from .plan import (
     EncodingPlan,
     SetProfile,
 )
-from .readings import PLAIN, single_readings
-from .source import Source
-from .tables import LEARN_ROWS, Table
+from .readings import PLAIN, READINGS, single_readings
+from .source import Chunk, Source
+from .tables import Table
 from .values import common_float
-
-#: Classes of one table that are learned apart; with more, all rows are learned as one set.
-MOST_CLASSES = 100
 
 
 def encode(opened: Sequence[Source | Table], names: Sequence[str] | None = None) -> list[Source]:
@@ -93,8 +90,7 @@ def encode_by(table: Table, plan: EncodingPlan, *, name: str | None = None) -> S
     made = {name for one in plan.used for name in one.of}
     there = {*table.all_columns, *(made - {one.name for one in plan.used})}
     lacking = [column for column in plan.inputs if column not in there]
-    filled = plan.missing in ("indicator", "mean") and all(column.fill for column in plan.used)
-    if lacking and (len(lacking) == len(plan.inputs) or not filled):
+    if lacking and (len(lacking) == len(plan.inputs) or not plan.filled):
         raise InputError(
             f"{called}: lacks column {listing(lacking)}, which the sets have; give a table with "
             "the same columns."
@@ -105,14 +101,17 @@ def encode_by(table: Table, plan: EncodingPlan, *, name: str | None = None) -> S
         *(SchemaChange("lacking", column, (called,)) for column in lacking),
         *(SchemaChange("only in", column, (called,)) for column in further),
     )
-    return _source(table, plan, (), changes, called)
+    return EncodedRows(table, plan, (), changes, called)
 
 
 def check_same_features(a: Source, b: Source) -> None:
     """Make sure that two sources have the same features."""
     for table, array in ((a, b), (b, a)):
         bare = array.plan is None and array.feature_names is None
-        if bare and table.plan is not None and not table.plan.numbers_only:
+        numbers = table.plan is None or all(
+            c.kind == "number" and not c.indicator for c in table.plan.used
+        )
+        if bare and table.plan is not None and not numbers:
             kinds = dict.fromkeys(PLURALS[c.kind] for c in table.plan.used if c.kind != "number")
             raise InputError(
                 f"{array.name} has columns without names, and {table.name} is a table with "
@@ -140,29 +139,26 @@ def _features(source: Source) -> str:
 
 
 def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Source]:
-    forced, kept = _forced(tables)
+    forced = _forced(tables)
     columns = [table.columns for table in tables]
-    common = common_columns(columns, names)
+    common = _common_columns(columns, names)
     alone = {column for own in columns for column in own} - set(common)
-    learned = [table.learn(name, forced, alone) for table, name in zip(tables, names, strict=True)]
+    learned = [learn_table(table, name, forced) for table, name in zip(tables, names, strict=True)]
+    sets = [one for ones in learned for one in ones]
     changes = only_in_some(columns, names, learned)
-    given = [table.options.missing for table in tables]
-    policy = next((one for one in given if one is not None), "indicator")
-    asked = kept | (set(common) if all(t.options.columns is not None for t in tables) else set())
-    plans, parts = [], {}
+    policy = next((t.options.missing for t in tables if t.options.missing), "indicator")
+    asked = {column for table in tables for column in table.options.keep}
+    if all(table.options.columns is not None for table in tables):
+        asked |= set(common)
+    plans: list[ColumnPlan] = []
+    parts: dict[str, list[ColumnLearner]] = {}
     for column in common:
-        having = [one for ones in learned for one in ones]
-        parts[column] = [one.columns[column] for one in having]
+        parts[column] = [one.columns[column] for one in sets]
         plan, change = decide_column(
-            parts[column], policy, asked=column in asked, names=[one.name for one in having]
+            parts[column], policy, asked=column in asked, names=[one.name for one in sets]
         )
         plans.append(plan)
         changes += [] if change is None else [change]
-    numeric = {c for c, plan in zip(common, plans, strict=True) if plan.kind == "boolean"}
-    numeric |= {c for c in common if families_of(parts[c]) <= {"number", "boolean"}}
-    for table in tables:
-        if table.options.strict and not numeric.issuperset(common):
-            table.refuse([column for column in common if column not in numeric])
     taken = {column for table in tables for column in table.all_columns}
     made = [one for one in made_of_dates(plans, parts, policy) if one.name not in taken]
     apart = [ColumnPlan(column, "left out", SCHEMA) for column in sorted(alone)]
@@ -178,93 +174,42 @@ def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Sou
         together = " and ".join(dict.fromkeys(names))
         raise InputError(f"{together}: no column is left to compare. {why}".rstrip())
     return [
-        _source(table, whole, own, tuple(changes), name)
+        EncodedRows(table, whole, own, tuple(changes), name)
         for table, own, name in zip(tables, profiles, names, strict=True)
     ]
 
 
-def _forced(tables: Sequence[Table]) -> tuple[dict[str, str], set[str]]:
-    """The kinds that the user gave, and the columns to keep, checked against those there are."""
+def _common_columns(columns: Sequence[Sequence[str]], names: Sequence[str]) -> list[str]:
+    """The columns that all sets have, in the order of the first; an error if there are none."""
+    shared = set(columns[0]).intersection(*columns[1:])
+    if not shared:
+        each = "; ".join(
+            f"{name} has {listing(own, 5)}" for name, own in zip(names, columns, strict=True)
+        )
+        raise InputError(
+            f"{' and '.join(dict.fromkeys(names))} have no column in common ({each}); columns are "
+            "matched by their names, so give both the same."
+        )
+    return [column for column in columns[0] if column in shared]
+
+
+def _forced(tables: Sequence[Table]) -> dict[str, str]:
+    """The kinds that the user gave; all columns that options name are checked."""
     there = list(dict.fromkeys(c for table in tables for c in table.all_columns))
-    names = dict.fromkeys(table.name for table in tables)
+    names = " and ".join(dict.fromkeys(table.name for table in tables))
+    kinds = {"categorical": "category", "numeric": "number", "drop": ""}
     forced: dict[str, str] = {}
-    kept: set[str] = set()
     for options in (table.options for table in tables):
-        kinds = {"categorical": "category", "numeric": "number", "drop": "", "keep": None}
-        for given, kind in (*kinds.items(), ("columns", None)):
-            for column in map(str, getattr(options, given) or ()):
-                require(there, [column], " and ".join(names), given)
-                if kind is None:
-                    kept |= {column} if given == "keep" else set()
-                elif forced.setdefault(column, kind) != kind:
+        for given in (*kinds, "keep", "columns"):
+            require(there, map(str, getattr(options, given) or ()), names, given)
+        for given, kind in kinds.items():
+            for column in getattr(options, given):
+                if forced.setdefault(column, kind) != kind:
                     raise InputError(
                         f"Column {column!r} is named by two of categorical=, numeric= and drop=; "
                         "say one thing of it."
                     )
-    return forced, kept
-
-
-def _source(
-    table: Table,
-    plan: EncodingPlan,
-    profiles: tuple[SetProfile, ...],
-    changes: tuple[SchemaChange, ...],
-    called: str,
-) -> Source:
-    # What the plan fills is filled; the rest is dealt with as in any other source.
-    filled = all(column.fill for column in plan.used)
-    missing = plan.missing if plan.missing == "drop" or not filled else "error"
-    options = replace(table.options, missing=None if missing == "indicator" else missing)
-    reader = table.encoded(plan, profiles)
-    beside: Any = {"plan": plan, "profiles": profiles, "changes": changes, "called": called}
-    return Source(reader, options, name=table.name, **beside)
-
-
-def learn_table(
-    table: Table, name: str, forced: Mapping[str, str], alone: set[str]
-) -> list[SetLearner]:
-    """One pass: what the columns hold, for each class where the rows are of several.
-
-    Columns that turned out to be text late are learned once more.
-    """
-    found = _learned(table, name, table.columns, forced, set(), alone)
-    torn = {column for one in found.values() for column in one.torn}
-    if torn:
-        for value, again in _learned(table, name, sorted(torn), forced, torn, alone).items():
-            found[value].columns.update(again.columns)
-    ordered = sorted(found.items(), key=lambda item: str(item[0]))
-    return [
-        learner if value is None else replace(learner, name=str(value))
-        for value, learner in ordered
-    ]
-
-
-def _learned(
-    table: Table,
-    name: str,
-    columns: Sequence[str],
-    forced: Mapping[str, str],
-    words: set[str],
-    alone: set[str],
-) -> dict[Any, SetLearner]:
-    found: dict[Any, SetLearner] = {}
-    classes = table.labelled
-    most = table.options.chunk_rows or LEARN_ROWS
-    size = max(1, min(most, LEARN_ROWS, CHUNK_BYTES // (8 * max(1, len(columns)))))
-    for block in table.blocks(columns, size):
-        groups: list[tuple[Any, Any]] = [(None, block.rows)]
-        if classes and block.labels is not None:
-            values, group = np.unique(block.labels, return_inverse=True)
-            groups = [(v, block.rows.filter(group == k)) for k, v in enumerate(values.tolist())]
-        for value, rows in groups:
-            if value not in found:
-                found[value] = SetLearner.of_columns(
-                    name, columns, forced, words=words, declared=table.declared, alone=alone
-                )
-            found[value].add(rows)
-        if len(found) > MOST_CLASSES:
-            classes, found = False, {None: merged_learners(found.values())}
-    return found
+    return forced
 
 
 def profile_of(plan: EncodingPlan, learner: SetLearner) -> SetProfile:
@@ -290,9 +235,9 @@ def _column_profile(column: ColumnPlan, part: ColumnLearner) -> ColumnProfile:
         part.rows,
         part.missing + unread(column, part) + odd,
         **values,
-        levels=dict(text.levels.counts) if text is not None else {},
-        exact=text is None or text.levels.exact,
-        distinct=None if text is None else text.n_distinct,
+        levels={} if text is None else _most_frequent(text.levels),
+        exact=text is None or len(text.levels) <= MOST_LEVELS,
+        distinct=None if text is None else len(text.levels),
         reading="" if text is None else _own_reading(column, text),
         kind=column.kind,
         padded=0 if text is None else text.padded,
@@ -300,67 +245,71 @@ def _column_profile(column: ColumnPlan, part: ColumnLearner) -> ColumnProfile:
     )
 
 
-def _own_reading(column: ColumnPlan, text: TextLearner) -> str:
+def _most_frequent(levels: dict[str, int]) -> dict[str, int]:
+    if len(levels) <= MOST_LEVELS:
+        return levels
+    return dict(sorted(levels.items(), key=lambda x: -x[1])[:MOST_LEVELS])
+
+
+def _own_reading(column: ColumnPlan, text: Texts) -> str:
     """Which one of a column's readings is that of this set."""
     usual = "" if column.kind == "boolean" else PLAIN.get(column.kind, "")
     readings = single_readings(column.reading or usual)
-    fits = {one: text.fits(one) for one in readings if one in text.readings}
+    fits = {one: text.fits(one) for one in readings if one in READINGS}
     return max(fits, key=lambda one: fits[one], default="")
 
 
-class EncodedReader(Reader):
+class EncodedRows(Source):
     """Rows of numbers, made of a table by a plan."""
 
     def __init__(
-        self, table: Table, plan: EncodingPlan, profiles: tuple[SetProfile, ...] = ()
+        self,
+        table: Table,
+        plan: EncodingPlan,
+        profiles: tuple[SetProfile, ...],
+        changes: tuple[SchemaChange, ...],
+        called: str,
     ) -> None:
-        self.name = table.name
-        self.n_rows = table.n_rows
-        self.n_features = plan.n_features
-        self.feature_names = plan.feature_names
-        self.owners = plan.owners
-        self.clean = plan.missing in ("indicator", "mean") and all(c.fill for c in plan.used)
-        self.notes = table.notes
-        self.dtype = _dtype(table, plan)
-        self._table, self._plan, self._profiles = table, plan, profiles
+        # What the plan fills is filled; the rest is dealt with as in any other source.
+        filled = all(column.fill for column in plan.used)
+        missing = plan.missing if plan.missing == "drop" or not filled else "error"
+        options = replace(table.options, missing=None if missing == "indicator" else missing)
+        dtype = np.dtype(np.float64)
+        if all(c.kind == "number" and not c.reading for c in plan.used):
+            there = [c.name for c in plan.used if c.name in table.all_columns]
+            dtype = common_float([table.schema.field(column).type for column in there])
+        super().__init__(table.name, options, (table.n_rows, plan.n_features), dtype)
+        self.plan, self.profiles, self.called = plan, profiles, called
+        self.feature_names, self._owners = plan.feature_names, plan.owners
+        self._clean = plan.filled
+        self._changes, self._notes, self._table = changes, table.notes, table
 
-    def blocks(self, size: int) -> Iterator[Chunk]:
-        encoder = Encoder(self._plan, self.dtype, self.name, self._profiles)
+    def _blocks(self, size: int) -> Iterator[Chunk]:
+        plan = self.plan or EncodingPlan(())
+        encoder = Encoder(plan, self.dtype, self.name, self.profiles)
         notes: list[Note] = []
-        beside = (c.name for c in self._plan.columns if c.kind == "time" or c.watched)
+        beside = (c.name for c in plan.columns if c.kind == "time" or c.watched)
         there = set(self._table.all_columns)
-        wanted = [c for c in dict.fromkeys([*self._plan.inputs, *beside]) if c in there]
+        wanted = [c for c in dict.fromkeys([*plan.inputs, *beside]) if c in there]
         for block in self._table.blocks(wanted, size, notes, self._plain_numbers()):
             rows = encoder.rows(block.rows)
-            yield Chunk(
-                rows,
-                block.ids,
-                block.labels,
-                encoder.times(block.rows),
-                encoder.merged,
-                encoder.watched(block.rows),
-                block.groups,
+            yield block._replace(
+                rows=rows,
+                times=encoder.times(block.rows),
+                merged=encoder.merged,
+                watched=encoder.watched(block.rows),
             )
-        self.found = (*notes, *encoder.notes())
-        self.absurd = {} if self._profiles else dict(encoder.absurd)  # else it is known already
+        self._read = (*notes, *encoder.notes())
+        known = {c.name for one in self.profiles for c in one.columns if c.absurd}
+        self._absurd = {c: n for c, n in encoder.absurd.items() if c not in known}
 
     def _plain_numbers(self) -> list[str]:
         """Columns of which every row was learned as a plain number, whatever type they have."""
-        if self._table.options.label is not None:  # rows of other classes were not learned
-            return []
-        numbers = [c for c in self._plan.used if c.kind == "number" and not c.reading]
-        found = self._profiles
+        if self.plan is None or not self.profiles or self._options.label is not None:
+            return []  # rows of other classes were not learned
+        numbers = [c.name for c in self.plan.used if c.kind == "number" and not c.reading]
         return [
-            column.name
-            for column in numbers
-            if found and all(column.name in one and not one[column.name].levels for one in found)
+            name
+            for name in numbers
+            if all(name in one and not one[name].levels for one in self.profiles)
         ]
-
-
-def _dtype(table: Table, plan: EncodingPlan) -> np.dtype[Any]:
-    """float32 only where every column is a float32 number."""
-    if any(c.kind != "number" or c.reading for c in plan.used):
-        return np.dtype(np.float64)
-    known = set(table.schema.names)
-    there = [column.name for column in plan.used if column.name in known]
-    return common_float([table.schema.field(column).type for column in there])

@@ -15,7 +15,8 @@ from cospan.base.packages import needed
 from cospan.base.text import first_line
 from cospan.errors import CospanError, InputError, SourceError
 
-from .base import Chunk, Options, Reader, group_array, listing
+from .options import Options, beside_rows, listing
+from .source import Chunk, Source
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -27,27 +28,32 @@ IMAGE_SUFFIXES = frozenset(
 MAX_PIXELS_UNSIZED = 128 * 128
 #: An image that claims more pixels than this is refused before it is decoded.
 MAX_PIXELS = 2**26
+#: So many unreadable images are left out with a warning; more are an error.
+MOST_BAD = 10
 
 
 class Unreadable(Exception):
     """A file that is no image, or only part of one, or too large to be decoded."""
 
 
-class ImageReader(Reader):
+class ImageRows(Source):
     """Images of a folder and the folders below it, in the order of their names.
 
     Without ``image_size`` the first image that can be read decides the size, and the others must
     have it. Files may turn out unreadable, so the number of rows is known only after a pass.
     """
 
-    dtype = np.dtype(np.float64)
-
     def __init__(self, folder: Path, files: list[Path], options: Options) -> None:
-        self.name = folder.name
-        self._folder, self._files = folder, files
-        self._mode, self._max_bad = options.image_mode, options.max_bad_images
-        self._label = self._checked_label(options.label)
-        self._groups = group_array(options.groups, len(files), self.name)
+        self._folder, self._files, self._mode = folder, files, options.image_mode
+        by_folder = isinstance(options.label, str) and options.label == "folder"
+        label = [file.parent.name for file in files] if by_folder else options.label
+        if isinstance(label, str | int):
+            raise InputError(
+                f"{folder}: label= must be 'folder' (an image's class is the name of its folder) "
+                f"or one label for each of the {len(files):,} images."
+            )
+        self._label = beside_rows(label, len(files), str(folder), "label")
+        self._groups = beside_rows(options.groups, len(files), str(folder), "groups")
         if options.columns is not None or options.id_column is not None:
             raise InputError(f"{folder}: images have no columns; image_size= makes them smaller.")
         self._given = options.image_size is not None
@@ -55,9 +61,10 @@ class ImageReader(Reader):
         height, width = options.image_size or (first[1], first[0])
         self._size = width, height
         self.image_shape = (height, width) if self._mode == "L" else (height, width, 3)
-        self.n_features = int(np.prod(self.image_shape))
+        shape = (None, int(np.prod(self.image_shape)))
+        super().__init__(folder.name, options, shape, np.dtype(np.float64))
 
-    def blocks(self, size: int) -> Iterator[Chunk]:
+    def _blocks(self, size: int) -> Iterator[Chunk]:
         bad: list[str] = []
         rows: list[NDArray[Any]] = []
         kept: list[int] = []
@@ -67,11 +74,11 @@ class ImageReader(Reader):
                 kept.append(number)
             except Unreadable as error:
                 bad.append(self._id(file))
-                if len(bad) > self._max_bad:
+                if len(bad) > MOST_BAD:
                     raise SourceError(
-                        f"{self._folder}: more than {self._max_bad} images cannot be read "
+                        f"{self._folder}: more than {MOST_BAD} images cannot be read "
                         f"({listing(bad)}; of the last one: {first_line(error)}); repair them, or "
-                        "raise max_bad_images."
+                        "take them out of the folder."
                     ) from error
             if len(rows) == size:
                 yield self._chunk(rows, kept)
@@ -81,17 +88,12 @@ class ImageReader(Reader):
         if bad:
             text = f"{self.name}: {len(bad)} of {len(self._files):,} images cannot be read and are "
             text += f"left out: {listing(bad)}."
-            self.found = (Note("images left out", text, loud=True),)
+            self._read = (Note("images left out", text, loud=True),)
 
     def _chunk(self, rows: list[NDArray[Any]], kept: list[int]) -> Chunk:
-        files = [self._files[number] for number in kept]
-        labels = None
-        if isinstance(self._label, str):
-            labels = np.array([file.parent.name for file in files])
-        elif self._label is not None:
-            labels = self._label[kept]
+        labels = None if self._label is None else self._label[kept]
         groups = None if self._groups is None else self._groups[kept]
-        ids = np.array([self._id(file) for file in files])
+        ids = np.array([self._id(self._files[number]) for number in kept])
         return Chunk(np.stack(rows), ids, labels, groups=groups)
 
     def _row(self, file: Path) -> NDArray[Any]:
@@ -140,18 +142,6 @@ class ImageReader(Reader):
 
     def _id(self, file: Path) -> str:
         return file.relative_to(self._folder).as_posix()
-
-    def _checked_label(self, label: Any) -> str | NDArray[Any] | None:
-        """None, "folder", or one label for each image."""
-        if label is None or (isinstance(label, str) and label == "folder"):
-            return label
-        labels = np.asarray(label)
-        if labels.shape != (len(self._files),):
-            raise InputError(
-                f"{self._folder}: label= must be 'folder' (an image's class is the name of its "
-                f"folder) or one label for each of the {len(self._files):,} images."
-            )
-        return labels
 
 
 def _by(size: tuple[int, int]) -> str:

@@ -1,31 +1,41 @@
-"""One pass over a set: what its columns hold, in bounded memory.
+"""What the columns of a set hold: learned from a sample of its rows that fits into memory.
 
-A :class:`SetLearner` takes Arrow batches as they come and merges with others of the same set, so
-that blocks may be read one after the other, or each by its own worker.
+The sample is drawn evenly over all rows: of a set of up to 262,144 rows (and 64 MB) it is the set
+itself, and everything below is exact. It does not depend on how rows were cut into blocks.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan.base.keys import mixed
+from cospan.base.tolerance import WITHIN_MINUTE
+
+from .arrow import pa, pc
 from .readings import READINGS, coded, parsed, plain_values, single_readings
-from .sketches import MOST_LEVELS, Distinct, Levels, Moments, Order, number_hashes, text_hashes
-from .values import OBJECTS, absurd, family, numbers
+from .source import CHUNK_BYTES, Chunk, joined
+from .tables import LEARN_ROWS, Table
+from .values import absurd, all_usual, family, hours_of, numbers, text_bytes
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-#: All columns of text of a set together keep at most about this many texts (some 100 MB).
-TEXTS_IN_ALL = 2**20
+#: A sample has at most so many rows, and takes about so many bytes.
+SAMPLE_ROWS, SAMPLE_BYTES = 2**18, 2**26
+#: Different texts that a profile counts, at most.
+MOST_LEVELS = 4096
+#: Values among which the commonest one is looked for, where nearly all are that one.
+PROBED = 101
 #: A reading that fits none of so many different texts is given up: stray words are few.
 HOPELESS = 1000
+#: Classes of one table that are learned apart; with more, all rows are learned as one set.
+MOST_CLASSES = 100
+MINUTES = 24 * 60
+ONE = np.ones(1, dtype=np.uint64)
 _IDENTIFIER_WORDS = frozenset(
     (
         "id", "ids", "idx", "index", "key", "pk", "uuid", "guid", "serial", "unnamed",
@@ -34,6 +44,278 @@ _IDENTIFIER_WORDS = frozenset(
 )  # fmt: skip
 #: Names that identifiers have, and other columns too: these must not repeat a value at all.
 _PERHAPS = ("id", "ids", "no", "nr", "num", "number", "seq", "seqn", "seqno", "obs", "case", "code")
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Count, mean, sum of squared deviations, least and largest of some numbers.
+
+    Absurd ones are counted and nothing else.
+
+    >>> found = Moments.of(np.array([1.0, 2.0, 6.0, np.inf]))
+    >>> found.count, found.mean, found.low, found.high, found.absurd
+    (3, 3.0, 1.0, 6.0, 1)
+    """
+
+    count: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+    low: float = math.inf
+    high: float = -math.inf
+    absurd: int = 0
+    common: float = math.nan  # where nearly all values are one, this one
+    commons: int = 0  # and how many are
+    minutes: NDArray[np.float64] | None = None  # of dates, how often each occurs
+
+    @classmethod
+    def of(
+        cls,
+        values: NDArray[np.float64],
+        weights: NDArray[np.float64] | None = None,
+        *,
+        dates: bool = False,
+    ) -> Moments:
+        """Of values without missing ones; `weights` says how often each occurs."""
+        odd, plain = 0, weights is None
+        weights = np.ones(len(values)) if weights is None else weights
+        if not all_usual(values):
+            wrong = absurd(values)
+            odd = int(weights[wrong].sum())
+            values, weights = values[~wrong], weights[~wrong]
+        if len(values) == 0:
+            return cls(absurd=odd)
+        count = int(weights.sum())
+        mean = float(values.mean() if plain else weights @ values / count)
+        away = values - mean
+        first = np.argsort(values[:PROBED], kind="stable")
+        middle = np.searchsorted(np.cumsum(weights[first]), weights[first].sum() / 2)
+        common = float(values[first[int(middle)]])
+        minutes = None
+        if dates:
+            minute = np.floor(60 * hours_of(values) + WITHIN_MINUTE).astype(np.intp) % MINUTES
+            minutes = np.bincount(minute, weights, MINUTES).astype(np.float64)
+        return cls(
+            count,
+            mean,
+            float(away @ away if plain else weights @ away**2),
+            float(values.min()),
+            float(values.max()),
+            odd,
+            common,
+            int(weights[values == common].sum()),
+            minutes,
+        )
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation, with divisor count."""
+        return math.sqrt(self.squares / max(1, self.count))
+
+
+class Texts:
+    """The different texts of a column, how often each occurs, and what a reading makes of them."""
+
+    def __init__(self, array: pa.Array, *, declared: bool = False) -> None:
+        found = coded(array)
+        counts = found.counts()
+        self.declared = declared  # as a category, by the type of the column
+        self.missing = int(np.count_nonzero(found.codes < 0))
+        self.padded = int(counts[found.padded].sum())  # rows with blanks around the text
+        there = counts > 0  # some categories no row has
+        self._texts = found.texts.filter(pa.array(there))
+        self._counts = counts[there].astype(np.float64)
+        self.count = int(self._counts.sum())
+        self._read: dict[str, Moments] = {}
+
+    @cached_property
+    def levels(self) -> dict[str, int]:
+        """How often each text occurs."""
+        counts = self._counts.astype(np.int64).tolist()
+        levels: dict[str, int] = {}
+        for text, count in zip(self._texts.to_pylist(), counts, strict=True):
+            levels[text] = levels.get(text, 0) + count  # blanks around it were taken off
+        return levels
+
+    @property
+    def words(self) -> float:
+        """Words in all texts together."""
+        spaces = pc.count_substring(self._texts, pattern=" ").to_numpy(zero_copy_only=False)
+        return float((spaces + 1) @ self._counts)
+
+    def read_as(self, reading: str) -> Moments:
+        """The numbers that the texts are by this reading, or by that of several which fits."""
+        if reading not in self._read:
+            probe = parsed(self._texts.slice(0, HOPELESS), reading)
+            hopeless = probe.null_count == HOPELESS
+            values = probe if hopeless else parsed(self._texts, reading)
+            present = np.asarray(values.is_valid().to_numpy(zero_copy_only=False))
+            weights = self._counts[: len(present)][present]
+            dates = READINGS[single_readings(reading)[0]].kind == "date"
+            self._read[reading] = Moments.of(values.drop_null().to_numpy(), weights, dates=dates)
+        return self._read[reading]
+
+    def fits(self, reading: str) -> int:
+        """How many values read so."""
+        read = self.read_as(reading)
+        return read.count + read.absurd
+
+    @cached_property
+    def fitting(self) -> set[str]:
+        """The readings that fit every value."""
+        return {name for name in READINGS if self.fits(name) == self.count}
+
+    @property
+    def odd(self) -> str:
+        """A text that is not a number, for messages."""
+        odd = self._texts.filter(parsed(self._texts, "point").is_null())
+        return str(odd[0]) if len(odd) else ""
+
+
+class ColumnLearner:
+    """What one column of one set holds: numbers of a `family` (`values`), or `text`.
+
+    Text that is all plain numbers, or all ISO dates, is learned as such. Each of its rows stands
+    for `step` rows of the set.
+    """
+
+    def __init__(
+        self, name: str, array: pa.Array, forced: str = "", *, declared: bool = False, step: int = 1
+    ) -> None:
+        self.name, self.forced, self.step = name, forced, step
+        self.rows, self.missing = len(array), array.null_count
+        self.type_name = str(array.type)
+        self.values: Moments | None = None
+        self.text: Texts | None = None
+        self._numbers = np.empty(0)
+        kind = family(array.type)
+        if array.null_count == len(array):
+            kind = ""
+        elif kind == "list":
+            kind = "other"
+        elif kind == "dictionary" and not declared:
+            kind = "text"
+        self.family = kind
+        if kind in ("", "other"):
+            return
+        if kind == "text" and forced != "category":
+            for plain in ("number", "date"):
+                values = plain_values(array, plain)
+                if values is not None:
+                    self.family = plain
+                    self._learn_numbers(values)
+                    return
+        if kind in ("text", "dictionary") or forced == "category":
+            self.text = Texts(array, declared=declared or forced == "category")
+            self.missing = self.text.missing
+        else:
+            self._learn_numbers(numbers(array))
+
+    def _learn_numbers(self, values: NDArray[np.float64]) -> None:
+        gaps = np.isnan(values)
+        self.missing = int(gaps.sum())
+        values = values[~gaps] if self.missing else values
+        self.values = Moments.of(values, dates=self.family == "date")
+        self._numbers = values[~absurd(values)] if self.values.absurd else values
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether all numbers are whole."""
+        return bool((self._numbers == np.floor(self._numbers)).all())
+
+    @cached_property
+    def counts_on(self) -> bool:
+        """Whether whole numbers only rise or only fall, row by row."""
+        if not self.whole or not len(self._numbers):
+            return False
+        steps = np.diff(self._numbers)
+        return bool((steps > 0).all() or (steps < 0).all())
+
+    @cached_property
+    def different(self) -> NDArray[np.float64] | set[str]:
+        """The different values."""
+        return np.unique(self._numbers) if self.text is None else set(self.text.levels)
+
+    @property
+    def absurd(self) -> int:
+        """Values that are infinite, beyond 1e100 or denormal."""
+        read = 0 if self.text is None else self.text.read_as("point").absurd
+        return read + (0 if self.values is None else self.values.absurd)
+
+
+@dataclass
+class SetLearner:
+    """What the columns of one set hold."""
+
+    name: str
+    rows: int
+    columns: dict[str, ColumnLearner]
+
+
+def learn_table(table: Table, name: str, forced: Mapping[str, str]) -> list[SetLearner]:
+    """One pass: what the columns hold, for each class where the rows are of several."""
+    sample, step = _sample(table, table.columns)
+    parts = {name: sample.rows}
+    if table.labelled and sample.labels is not None:
+        values, group = np.unique(sample.labels, return_inverse=True)
+        if len(values) <= MOST_CLASSES:
+            order = sorted(range(len(values)), key=lambda k: str(values[k]))
+            parts = {str(values[k]): sample.rows.filter(group == k) for k in order}
+    declared = {c for c in table.columns if family(table.schema.field(c).type) == "dictionary"}
+    return [
+        SetLearner(
+            called,
+            rows.num_rows,
+            {
+                column: ColumnLearner(
+                    column, array, forced.get(column, ""), declared=column in declared, step=step
+                )
+                for column, array in zip(table.columns, rows.columns, strict=True)
+            },
+        )
+        for called, rows in parts.items()
+    ]
+
+
+def _sample(table: Table, columns: Sequence[str]) -> tuple[Chunk, int]:
+    """Rows that are evenly drawn by their running number, one of so many."""
+    most = table.options.chunk_rows or LEARN_ROWS
+    size = max(1, min(most, LEARN_ROWS, CHUNK_BYTES // (8 * max(1, len(columns)))))
+    kept: list[tuple[NDArray[np.uint64], Chunk]] = []
+    step, seen, rows, held = 1, 0, 0, 0
+    for block in table.blocks(columns, size):
+        drawn = mixed(ONE, np.arange(seen, seen + len(block.ids), dtype=np.uint64))
+        seen += len(drawn)
+        kept.append(_thinned(drawn, block, step))
+        rows, held = rows + len(kept[-1][0]), held + kept[-1][1].rows.nbytes
+        while (rows > SAMPLE_ROWS or held > SAMPLE_BYTES) and rows > 1:
+            step *= 2
+            kept = [_thinned(*one, step) for one in kept]
+            rows, held = sum(len(x) for x, _ in kept), sum(c.rows.nbytes for _, c in kept)
+    return joined([chunk for _, chunk in kept if len(chunk.ids)]), step
+
+
+def _thinned(
+    drawn: NDArray[np.uint64], block: Chunk, step: int
+) -> tuple[NDArray[np.uint64], Chunk]:
+    if step == 1:
+        return drawn, block
+    mask = drawn % np.uint64(step) == 0
+    return drawn[mask], block.take(mask)
+
+
+def text_hashes(texts: pa.Array) -> NDArray[np.uint64]:
+    """One hash for each text, the sum of hashes of its bytes with their places."""
+    found = [np.empty(0, np.uint64)]
+    for content, ends in text_bytes(texts):
+        lengths = np.diff(ends)
+        places = np.arange(len(content)) - np.repeat(ends[:-1], lengths)
+        sums = np.zeros(len(content) + 1, dtype=np.uint64)
+        np.cumsum(mixed(ONE, (places * 256 + content).view(np.uint64)), out=sums[1:])
+        found.append(mixed(ONE, sums[ends[1:]] - sums[ends[:-1]]))
+    return np.concatenate(found)
+
+
+# ---- names of identifiers ----------------------------------------------------------------------
 
 
 @lru_cache(2**16)
@@ -60,253 +342,3 @@ def looks_like_identifier(name: str) -> bool:
 def _words(name: str) -> list[str]:
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
     return re.findall(r"[a-z]+", spaced.lower())
-
-
-@dataclass
-class TextLearner:
-    """What the texts of a column are: how often each occurs, and what each reading makes of them.
-
-    A reading is no longer tried once it fits none of a thousand different texts.
-    """
-
-    levels: Levels = field(default_factory=Levels)
-    distinct: Distinct = field(default_factory=Distinct)
-    readings: dict[str, Moments] = field(
-        default_factory=lambda: {name: Moments.of_kind(how.kind) for name, how in READINGS.items()}
-    )
-    count: int = 0
-    words: int = 0
-    padded: int = 0  # rows with blanks around the text
-    declared: bool = False  # as a category, by the type of the column
-    odd: str = ""  # a text that is not a number, for messages
-
-    def add(self, array: pa.Array, *, declared: bool = False, every: bool = False) -> int:
-        """Further texts; `every` reading is kept, also those that fit none. Gives the gaps."""
-        import pyarrow.compute as pc
-
-        found = coded(array)
-        counts, texts = found.counts(), found.texts
-        self.padded += int(counts[found.padded].sum())
-        if not counts.all():  # categories that no row has
-            texts = texts.filter(counts > 0)
-            counts = counts[counts > 0]
-        self.declared = self.declared or declared
-        self.count += int(counts.sum())
-        if len(texts):
-            self.distinct.add(text_hashes(texts))
-            spaces = pc.count_substring(texts, pattern=" ").to_numpy(zero_copy_only=False)
-            self.words += int(((spaces + 1) * counts).sum())
-            self._read(texts, counts, every)
-            self.levels.add(texts.to_pylist(), counts.tolist())
-        return int(np.count_nonzero(found.codes < 0))
-
-    def _read(self, texts: pa.Array, counts: NDArray[np.intp], every: bool) -> None:
-        for reading in list(self.readings):
-            values = parsed(texts, reading)
-            if reading == "point" and values.null_count and not self.odd:
-                self.odd = texts.filter(values.is_null())[0].as_py()
-            if not every and values.null_count == len(texts) >= HOPELESS:
-                del self.readings[reading]
-                continue
-            present = np.asarray(values.is_valid().to_numpy(zero_copy_only=False))
-            fitting = values.drop_null().to_numpy()
-            self.readings[reading].add(fitting, counts[present].astype(np.float64))
-
-    def merge(self, other: TextLearner) -> None:
-        self.levels.merge(other.levels)
-        self.distinct.merge(other.distinct)
-        for reading in list(self.readings):
-            if reading in other.readings:
-                self.readings[reading].merge(other.readings[reading])
-            elif other.count:
-                del self.readings[reading]
-        self.count += other.count
-        self.words += other.words
-        self.padded += other.padded
-        self.declared = self.declared or other.declared
-        self.odd = self.odd or other.odd
-
-    def read_as(self, reading: str) -> Moments:
-        """The numbers that the texts are by this reading, or by that of several which fits."""
-        found = Moments()
-        for one in single_readings(reading):
-            found.merge(self.readings.get(one, Moments()))
-        return found
-
-    def fits(self, reading: str) -> int:
-        """How many values read so."""
-        read = self.read_as(reading)
-        return read.count + read.absurd
-
-    @property
-    def fitting(self) -> set[str]:
-        """The readings that fit every value."""
-        return {name for name in self.readings if self.fits(name) == self.count}
-
-    @property
-    def n_distinct(self) -> int:
-        """Exact as long as every text is counted, then an estimate."""
-        return len(self.levels.counts) if self.levels.exact else self.distinct.estimate
-
-
-@dataclass
-class ColumnLearner:
-    """What one column of one set holds.
-
-    Text that is all plain numbers, or all ISO dates, is learned as such. Where other text follows,
-    the column is `torn`, and has to be learned again as `words`.
-    """
-
-    name: str
-    forced: str = ""  # "category", "number" or "" to find out
-    limit: int = MOST_LEVELS
-    words: bool = False  # texts are learned as texts, whatever they look like
-    declared: bool = False  # as a category, by the type of the column
-    alone: bool = False  # not in every set: its values may be those of a column of another name
-    torn: bool = False
-    rows: int = 0
-    missing: int = 0
-    families: set[str] = field(default_factory=set)
-    values: dict[str, Moments] = field(default_factory=dict)  # by family
-    text: TextLearner | None = None
-    whole: bool = True
-    order: Order = field(default_factory=Order)
-    distinct: Distinct = field(default_factory=Distinct)
-    type_name: str = ""
-
-    def add(self, array: pa.Array) -> None:
-        """Further rows."""
-        if self.torn:
-            return
-        kind = family(array.type)
-        kind = "text" if kind == "dictionary" and not self.declared else kind
-        self.rows += len(array)
-        if array.null_count == len(array):
-            self.missing += len(array)
-            return
-        if kind in ("other", "list"):
-            kind = "other"
-            self.type_name = OBJECTS if OBJECTS in str(array.type) else str(array.type)
-        if kind == "text" and not self.words and self.forced != "category":
-            for plain in ("number", "date") if not self.values else tuple(self.values):
-                values = plain_values(array, plain) if self.text is None else None
-                if values is not None:
-                    self.families.add(plain)
-                    self._add_numbers(plain, values)
-                    return
-            if self.values:
-                self.torn = True
-                return
-        self.families.add(kind)
-        if kind == "other":
-            self.missing += array.null_count
-        elif kind in ("text", "dictionary") or self.forced == "category":
-            declared = self.declared or self.forced == "category"
-            if self.text is None:
-                self.text = TextLearner(Levels(self.limit))
-            self.missing += self.text.add(array, declared=declared, every=self.forced == "number")
-        else:
-            self._add_numbers(kind, numbers(array))
-
-    def _add_numbers(self, kind: str, values: NDArray[np.float64]) -> None:
-        gaps = np.isnan(values)
-        if gaps.any():
-            self.missing += int(gaps.sum())
-            values = values[~gaps]
-        known = self.values.setdefault(kind, Moments.of_kind(kind))
-        odd = known.absurd
-        known.add(values)
-        if known.absurd > odd:
-            values = values[~absurd(values)]
-        if kind != "number" or not len(values):
-            return
-        named = may_be_identifier(self.name)
-        self.whole = self.whole and bool((values == np.floor(values)).all())
-        if self.whole:
-            self.order.add(values)
-        if (self.whole and named) or self.alone:
-            self.distinct.add(number_hashes(values))
-
-    @property
-    def absurd(self) -> int:
-        """Values that are infinite, beyond 1e100 or denormal."""
-        read = 0 if self.text is None else self.text.read_as("point").absurd
-        return read + sum(moments.absurd for moments in self.values.values())
-
-    def merge(self, other: ColumnLearner) -> None:
-        """`other` saw the rows after these."""
-        self.rows += other.rows
-        self.missing += other.missing
-        self.families |= other.families
-        for kind, moments in other.values.items():
-            self.values.setdefault(kind, Moments()).merge(moments)
-        if self.text is None:
-            self.text = other.text
-        elif other.text is not None:
-            self.text.merge(other.text)
-        self.whole = self.whole and other.whole
-        self.order.merge(other.order)
-        self.distinct.merge(other.distinct)
-        self.type_name = self.type_name or other.type_name
-
-
-@dataclass
-class SetLearner:
-    """What the columns of one set hold."""
-
-    name: str
-    columns: dict[str, ColumnLearner]
-
-    @classmethod
-    def of_columns(
-        cls,
-        name: str,
-        columns: Sequence[str],
-        forced: Mapping[str, str],
-        *,
-        words: Collection[str] = (),
-        declared: Collection[str] = (),
-        alone: Collection[str] = (),
-    ) -> SetLearner:
-        """A learner for these columns that has seen no row yet."""
-        limit = max(256, min(MOST_LEVELS, TEXTS_IN_ALL // max(1, len(columns))))
-        return cls(
-            name,
-            {
-                column: ColumnLearner(
-                    column,
-                    forced.get(column, ""),
-                    limit,
-                    words=column in words,
-                    declared=column in declared,
-                    alone=column in alone,
-                )
-                for column in columns
-            },
-        )
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Further rows."""
-        for name, array in zip(batch.schema.names, batch.columns, strict=True):
-            if name in self.columns:
-                self.columns[name].add(array)
-
-    def merge(self, other: SetLearner) -> None:
-        for name, column in self.columns.items():
-            column.merge(other.columns[name])
-
-    @property
-    def torn(self) -> list[str]:
-        return [name for name, column in self.columns.items() if column.torn]
-
-    @property
-    def rows(self) -> int:
-        return next((column.rows for column in self.columns.values()), 0)
-
-
-def merged_learners(learners: Iterable[SetLearner]) -> SetLearner:
-    """What the sets hold together, each following the one before."""
-    first, *others = learners
-    for other in others:
-        first.merge(other)
-    return first

@@ -14,13 +14,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from cospan.base.text import plural, quoted
-from cospan.errors import InputError
-
-from .base import listing
 
 if TYPE_CHECKING:
-    from .learn import ColumnLearner, SetLearner
-    from .sketches import Moments
+    from .learn import ColumnLearner, Moments, SetLearner
 
 #: Columns under two names hold the same values where these share half of their different values,
 #: or their means lie within a quarter of a standard deviation, and so on.
@@ -111,20 +107,6 @@ def absurd_values(
     return found
 
 
-def common_columns(columns: Sequence[Sequence[str]], names: Sequence[str]) -> list[str]:
-    """The columns that all sets have, in the order of the first; an error if there are none."""
-    shared = set(columns[0]).intersection(*columns[1:])
-    if not shared:
-        each = "; ".join(
-            f"{name} has {listing(own, 5)}" for name, own in zip(names, columns, strict=True)
-        )
-        raise InputError(
-            f"{' and '.join(dict.fromkeys(names))} have no column in common ({each}); columns are "
-            "matched by their names, so give both the same."
-        )
-    return [column for column in columns[0] if column in shared]
-
-
 def only_in_some(
     columns: Sequence[Sequence[str]], names: Sequence[str], learned: Sequence[list[SetLearner]]
 ) -> list[SchemaChange]:
@@ -161,18 +143,20 @@ def only_in_some(
 
 
 def _same_values(a: ColumnLearner, b: ColumnLearner) -> bool:
-    """Whether columns of two names hold the same values, as far as sketches say."""
-    if set(a.values) != set(b.values) or (a.text is None) != (b.text is None):
+    """Whether columns of two names hold the same values, as far as samples say."""
+    if a.family != b.family or (a.text is None) != (b.text is None):
         return False
-    if a.text is not None and b.text is not None:
-        return a.text.distinct.shared(b.text.distinct) >= SAME_VALUES
-    if a.distinct.shared(b.distinct) >= SAME_VALUES and a.distinct.estimate > 2:
+    if _shared(a, b) >= SAME_VALUES and (a.text is not None or len(a.different) > 2):
         return True
-    return (
-        bool(a.values)
-        and a.whole == b.whole
-        and all(_near(a.values[kind], b.values[kind]) for kind in a.values)
-    )
+    if a.values is None or b.values is None or a.whole != b.whole:
+        return False
+    return _near(a.values, b.values)
+
+
+def _shared(a: ColumnLearner, b: ColumnLearner) -> float:
+    """The share of the different values of both that both have."""
+    first, second = set(a.different), set(b.different)
+    return len(first & second) / max(1, len(first | second))
 
 
 def _near(a: Moments, b: Moments) -> bool:

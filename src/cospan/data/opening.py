@@ -7,7 +7,6 @@ import shutil
 import sys
 import tempfile
 import weakref
-from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,13 +17,13 @@ from cospan.base.packages import needed
 from cospan.base.text import first_line
 from cospan.errors import InputError, SourceError
 
-from .arrays import array_reader, idx_reader, is_array, is_idx, npy_reader, npz_reader
-from .base import Options, Reader, listing
-from .images import IMAGE_SUFFIXES, ImageReader
+from .arrays import ArrayRows, DaskRows, idx_rows, is_array, is_idx, npy_rows, npz_rows
+from .images import IMAGE_SUFFIXES, ImageRows
+from .options import Options, listing
 from .paths import check_readable, files_below, reading, sniff, split_part
 from .source import Source
-from .streams import ArrowFiles, ParquetFiles, object_stream
-from .tables import Table, table_source
+from .tables import ArrowFiles, ListRows, ParquetFiles, Table, object_table
+from .values import family
 
 #: What a file with this ending must begin like.
 FORMATS = {
@@ -56,28 +55,7 @@ STDIN = "standard input"
 MOST_STDIN = 2**36
 
 
-def open_source(
-    obj: Any,
-    *,
-    label: Any = None,
-    label_value: Any = None,
-    groups: Any = None,
-    columns: Sequence[str | int] | None = None,
-    id_column: str | None = None,
-    chunk_rows: int | None = None,
-    missing: str | None = None,
-    categorical: Sequence[str] | None = None,
-    numeric: Sequence[str] | None = None,
-    drop: Sequence[str] | None = None,
-    keep: Sequence[str] | None = None,
-    strict: bool = False,
-    image_size: int | tuple[int, int] | None = None,
-    image_mode: str = "L",
-    max_bad_images: int = 10,
-    text: str | None = None,
-    embed: Any = None,
-    name: str | None = None,
-) -> Source | Table:
+def open_source(obj: Any, *, name: str | None = None, **options: Any) -> Source | Table:
     """Open anything as rows in chunks, or as a table that :func:`cospan.data.encode` makes rows of.
 
     Parameters
@@ -115,14 +93,10 @@ def open_source(
     keep : sequence of str, optional
         Columns that are compared even if they give the set away by construction: dates, row
         numbers, columns that hardly vary within each set.
-    strict : bool
-        Refuse non-numeric columns instead of encoding them.
     image_size : int or (height, width), optional
         Resize images to this. Needed when they differ in size or are larger than 128 × 128.
     image_mode : {"L", "RGB"}
         Gray or colour.
-    max_bad_images : int
-        This many unreadable images are left out with a warning; more are an error.
     text : str, optional
         The column of a table that holds texts: its embeddings are the rows, and no other column
         is a feature.
@@ -143,39 +117,22 @@ def open_source(
     >>> chunk.ids
     array([1, 2])
     """
-    options = Options(
-        label=label,
-        label_value=label_value,
-        groups=groups,
-        columns=None if columns is None else _several(columns),
-        id_column=id_column,
-        chunk_rows=chunk_rows,
-        missing=missing,
-        categorical=_names(categorical),
-        numeric=_names(numeric),
-        drop=_names(drop),
-        keep=_names(keep),
-        strict=strict,
-        image_size=(image_size, image_size) if isinstance(image_size, int) else image_size,
-        image_mode=image_mode,
-        max_bad_images=max_bad_images,
-        text=text,
-        embed=embed,
-    )
+    given = Options.of(**options)
     if isinstance(obj, Source | Table):
-        if options != Options():
+        if given != Options():
             raise InputError(f"{obj.name} is an open source already; give the options on opening.")
         return obj
     try:
-        found = _opened(obj, options, name)
+        found = _rows(_opened(obj, given, name))
     except MemoryError as error:
         raise SourceError(
             f"{name or type(obj).__name__}: does not fit into the memory there is; take fewer "
             "columns with columns=."
         ) from error
-    if isinstance(found, Reader):
-        found = Source(found, options, name=name)
-    if embed is not None and not (isinstance(found, Source) and found._reader.embedded):
+    found.name = name or found.name
+    if isinstance(found, Source):
+        found.called = found.name
+    if given.embed is not None and not any(note.code == "embedding" for note in found.notes):
         raise InputError(
             f"{found.name}: there is nothing to embed, so embed= has no use; name a column of "
             "texts with text=, or give a folder of images."
@@ -183,37 +140,37 @@ def open_source(
     return found
 
 
-def _several(columns: Sequence[str | int]) -> tuple[str | int, ...]:
-    return (columns,) if isinstance(columns, str | int) else tuple(columns)
+def _rows(found: Source | Table) -> Source | Table:
+    """Texts to embed and lists of numbers are rows at once; other tables are encoded."""
+    if isinstance(found, Source):
+        return found
+    if found.options.text is not None:
+        from .embedded import EmbeddedTexts
+
+        return EmbeddedTexts(found, found.options.text)
+    lists = [c for c in found.columns if family(found.schema.field(c).type) == "list"]
+    return ListRows(found, lists) if lists else found
 
 
-def _names(columns: Sequence[str] | None) -> tuple[str, ...]:
-    return tuple(map(str, _several(columns or ())))
-
-
-def _opened(obj: Any, options: Options, name: str | None) -> Reader | Source | Table:
+def _opened(obj: Any, options: Options, name: str | None) -> Source | Table:
     if isinstance(obj, str) and obj == "-":
-        return _open_stdin(options, name)
+        return _open_stdin(options)
     if isinstance(obj, str | os.PathLike):
-        return _open_path(os.fspath(obj), options, name)
-    if hasattr(obj, "__dask_graph__"):
-        from .lazy import LazyReader, LazyTable
-
-        if hasattr(obj, "columns"):
-            return LazyTable(obj, options, name)
-        return LazyReader(obj, options, name)
+        return _open_path(os.fspath(obj), options)
     if getattr(obj, "ndim", 0) == 1 and hasattr(obj, "to_frame"):
         raise InputError(
             f"A {type(obj).__name__} is one column and no table; to_frame() makes one of it."
         )
-    stream = None if isinstance(obj, np.ndarray) else object_stream(obj, name)
-    if stream is not None:
-        return table_source(stream, options, name)
+    table = None if isinstance(obj, np.ndarray) else object_table(obj, options, name)
+    if table is not None:
+        return table
+    if hasattr(obj, "__dask_graph__"):
+        return DaskRows(obj, options, name or "dask")
     if is_array(obj):
-        return array_reader(obj, options, name or "array")
+        return ArrayRows(obj, options, name or "array")
     if isinstance(obj, list | tuple) or hasattr(obj, "__array__"):
         try:
-            return array_reader(np.asarray(obj), options, name or "array")
+            return ArrayRows(np.asarray(obj), options, name or "array")
         except ValueError as error:
             raise InputError(
                 f"The {type(obj).__name__} is not a table of numbers ({first_line(error)})."
@@ -227,29 +184,25 @@ def _opened(obj: Any, options: Options, name: str | None) -> Reader | Source | T
 # ---- paths -------------------------------------------------------------------------------------
 
 
-def _open_path(text: str, options: Options, name: str | None) -> Reader | Source | Table:
+def _open_path(text: str, options: Options) -> Source | Table:
     """A file or folder, or one array of a file (``file::part``)."""
     path, part = split_part(text)
     if part is not None and not path.exists() and Path(text).exists():
         path, part = Path(text), None
     check_readable(path)
-    if path.is_dir():
-        if part is not None:
-            raise InputError(f"{path}: is a folder and has no part {part!r}.")
-        return _open_folder(path, options, name)
-    if is_idx(path):
-        return idx_reader(path, options)
-    kind = _kind(path)
+    kind = "" if path.is_dir() or is_idx(path) else _kind(path)
     if kind == "zip (NPZ)":
-        return npz_reader(path, part, options)
+        return npz_rows(path, part, options)
     if part is not None:
-        raise InputError(f"{path}: holds one table or array and has no part {part!r}.")
-    if kind == "NPY":
-        return npy_reader(path, options)
-    return _open_tables([path], path, kind, options, name)
+        raise InputError(f"{path}: is not an NPZ file and has no part {part!r}.")
+    if path.is_dir():
+        return _open_folder(path, options)
+    if not kind:
+        return idx_rows(path, options)
+    return npy_rows(path, options) if kind == "NPY" else _open_tables([path], path, kind, options)
 
 
-def _open_folder(path: Path, options: Options, name: str | None) -> Reader | Source | Table:
+def _open_folder(path: Path, options: Options) -> Source | Table:
     if any((path / marker).is_file() for marker in ("zarr.json", ".zarray", ".zgroup")):
         raise SourceError(f"{path}: {_OBJECT}.")
     with reading(path, "a folder"):
@@ -258,7 +211,7 @@ def _open_folder(path: Path, options: Options, name: str | None) -> Reader | Sou
     tables = [file for file in files if FORMATS.get(_suffix(file)) in TABLES]
     if len(images) > len(tables):
         if options.embed is None:
-            return ImageReader(path, images, options)
+            return ImageRows(path, images, options)
         from .embedded import EmbeddedImages
 
         return EmbeddedImages(path, images, options)
@@ -276,20 +229,20 @@ def _open_folder(path: Path, options: Options, name: str | None) -> Reader | Sou
     for file in tables:
         check_readable(file)
         _kind(file)
-    return _open_tables(tables, path, FORMATS[_suffix(tables[0])], options, name)
+    return _open_tables(tables, path, FORMATS[_suffix(tables[0])], options)
 
 
-def _open_tables(
-    files: list[Path], root: Path, kind: str, options: Options, name: str | None
-) -> Source | Table:
+def _open_tables(files: list[Path], root: Path, kind: str, options: Options) -> Table:
     with needed(f"{root}: reading tables"):
         import pyarrow  # noqa: F401 - only whether it is there
     from .text_files import TextFiles
 
-    if kind == "text":
-        return table_source(TextFiles(files, root.name or str(root)), options, name)
-    stream = ParquetFiles(files, root) if kind == "Parquet" else ArrowFiles(files, root)
-    return table_source(stream, options, name)
+    kinds: dict[str, type[ParquetFiles | ArrowFiles | TextFiles]] = {
+        "text": TextFiles,
+        "Parquet": ParquetFiles,
+        "Arrow": ArrowFiles,
+    }
+    return kinds[kind](files, options, root.name or str(root))
 
 
 def _kind(path: Path) -> str:
@@ -345,7 +298,7 @@ class _Copy:
 _COPIES: weakref.WeakKeyDictionary[IO[bytes], _Copy] = weakref.WeakKeyDictionary()
 
 
-def _open_stdin(options: Options, name: str | None) -> Reader | Source | Table:
+def _open_stdin(options: Options) -> Source | Table:
     """CSV or NPY, kept in a temporary file because the rows are read more than once."""
     stream = sys.stdin.buffer
     if stream.isatty():
@@ -363,11 +316,10 @@ def _open_stdin(options: Options, name: str | None) -> Reader | Source | Table:
         "are read more than once."
     )
     if kind == "NPY":
-        reader = npy_reader(copy.path, options, (Note("copied", text),))
-        reader.keeps = copy
-        return reader
+        return npy_rows(copy.path, options, (Note("copied", text),))
     with needed(f"{STDIN}: reading tables"):
         from .text_files import TextFiles
 
-        table = TextFiles([copy.path], STDIN, (Note("copied", text),), copy)
-    return table_source(table, options, name)
+        table = TextFiles([copy.path], options, STDIN, copy)
+    table.notes = (Note("copied", text),)
+    return table

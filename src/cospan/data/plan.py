@@ -1,7 +1,7 @@
 """The encoding plan: how the columns of a table become columns of numbers.
 
 A plan is plain data. It is learned once from all sets (``decide``), shown, stored in model files,
-and applied to rows as they come (``encoding``).
+and applied to rows as they come (``encoder``).
 """
 
 from __future__ import annotations
@@ -18,14 +18,10 @@ import numpy as np
 from cospan.base.notes import Note
 from cospan.errors import InputError
 
-from .base import MISSING
+from .options import MISSING
 from .readings import PARTS
 
-#: What makes features.
-USED = ("number", "boolean", "category", "date", "time of day", "duration")
-APART = ("time", "set aside")  # what would separate the sets whatever else changed
-KINDS = (*USED, *APART, "left out")
-#: The kinds of columns, one and several.
+#: What makes features: the kinds of columns, one and several.
 PLURALS = {
     "number": "numbers",
     "boolean": "booleans",
@@ -34,7 +30,7 @@ PLURALS = {
     "time of day": "times of day",
     "duration": "durations",
 }
-UNITS = {"date": "days since 1970", "time of day": "hours", "duration": "days"}
+APART = ("time", "set aside")  # what would separate the sets whatever else changed
 #: Made columns are named after levels; longer levels are cut in the name, never in the plan.
 NAME_LENGTH = 60
 #: The words for false and true where a plan names no others.
@@ -42,10 +38,8 @@ TRUTH = ("false", "true")
 #: Reasons that need no note: the user left the column out, or a finding says it already.
 DROPPED, SCHEMA = "as asked", "it is not the same in all sets"
 ABSURD = "its values are all infinite, beyond 1e100 or denormal"
-#: The reasons of columns that no option could take.
-EMPTY = "it has no values"
-HOLDS = "it holds"  # a type that is neither numbers nor text
-SHOWN_LEVELS = 6
+#: The reasons of columns that no option could take: no values, or a type of no use.
+EMPTY, HOLDS = "it has no values", "it holds"
 SHOWN_COLUMNS = 8
 
 
@@ -77,7 +71,7 @@ class ColumnPlan:
 
     @property
     def used(self) -> bool:
-        return self.kind in USED
+        return self.kind in PLURALS
 
     @cached_property
     def features(self) -> tuple[str, ...]:
@@ -102,28 +96,6 @@ class ColumnPlan:
     @property
     def indicator_name(self) -> str:
         return f"{self.name} is missing"
-
-    def described(self, missing: str) -> str:
-        """The kind, levels, and what is done about missing values, in a few words."""
-        if not self.used:
-            kind = {"time": "time, left out", "set aside": "set aside"}.get(self.kind, "left out")
-            return f"{kind}: {self.reason}"
-        text = self.kind
-        if self.kind == "category":
-            more = len(self.levels) - SHOWN_LEVELS
-            text += ": " + ", ".join(self.levels[:SHOWN_LEVELS])
-            text += f", … ({len(self.levels)} levels)" if more > 0 else ""
-            text += " and other" if self.other else ""
-        elif self.kind == "boolean" and self.levels:
-            text += f": {self.levels[1]} = 1, {self.levels[0]} = 0"
-        elif self.kind in UNITS:
-            text += f", in {UNITS[self.kind]}"
-        text += f", read from text ({self.reading})" if self.reading else ""
-        if self.indicator or (missing == "mean" and self.fill):
-            filled = f"{self.fill[0]:.6g}" if len(self.fill) == 1 else "the sets' mean"
-            text += f"; missing: {filled}"
-            text += f", and {self.indicator_name!r}" if self.indicator else ""
-        return text
 
 
 @dataclass(frozen=True)
@@ -152,9 +124,6 @@ class EncodingPlan:
     ('age', 'town = Rome', 'town = Oslo', 'age is missing')
     >>> plan.owners
     ('age', 'town', 'town', 'age')
-    >>> print("\\n".join(plan.lines()))
-    age   number; missing: 38, and 'age is missing'
-    town  category: Rome, Oslo
     >>> EncodingPlan.from_dict(plan.to_dict()) == plan
     True
     """
@@ -176,7 +145,7 @@ class EncodingPlan:
         """Take these columns as the numbers they are; missing values are refused by default."""
         return cls(tuple(ColumnPlan(name, "number") for name in names), missing or "error")
 
-    @property
+    @cached_property
     def used(self) -> tuple[ColumnPlan, ...]:
         """The columns that make features."""
         return tuple(column for column in self.columns if column.used)
@@ -226,26 +195,14 @@ class EncodingPlan:
     def _by_name(self) -> dict[str, ColumnPlan]:
         return {column.name: column for column in self.columns}
 
-    @cached_property
-    def _places(self) -> dict[str, tuple[int, ...]]:
-        places: dict[str, list[int]] = {}
-        for i, owner in enumerate(self.owners):
-            places.setdefault(owner, []).append(i)
-        return {owner: tuple(own) for owner, own in places.items()}
-
     def features_of(self, column: str) -> tuple[int, ...]:
         """The places of the features made of a user's column, its indicator last."""
-        return self._places.get(column, ())
+        return tuple(i for i, owner in enumerate(self.owners) if owner == column)
 
     @property
-    def numbers_only(self) -> bool:
-        """Whether every feature is a column of numbers, taken as it is."""
-        return all(c.kind == "number" and not c.indicator for c in self.used)
-
-    def lines(self) -> list[str]:
-        """One line for each column: its kind, levels, and what is done about missing values."""
-        width = min(28, max((len(column.name) for column in self.columns), default=0))
-        return [f"{c.name:<{width}}  {c.described(self.missing)}" for c in self.columns]
+    def filled(self) -> bool:
+        """Whether no missing value is left where this plan was applied."""
+        return self.missing in ("indicator", "mean") and all(column.fill for column in self.used)
 
     def notes(self) -> list[Note]:
         """What a reader of a result should know of the encoding, a note for each matter."""
@@ -288,19 +245,22 @@ class EncodingPlan:
         return notes
 
     def without_filling(self, missing: str | None) -> EncodingPlan:
-        """The same features where missing values are not to be filled but refused or left out.
-
-        `missing` is ``"error"`` or ``"drop"``; with any other the plan stays as it is.
-        """
+        """The same features where missing values are refused (``"error"``) or left out."""
         if missing not in ("error", "drop"):
             return self
-        return replace(
-            self, columns=tuple(replace(c, fill=()) for c in self.columns), missing=missing
-        )
+        return EncodingPlan(tuple(replace(c, fill=()) for c in self.columns), missing)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain types only, for JSON and model files."""
-        return {"missing": self.missing, "columns": [_plain(column) for column in self.columns]}
+        """Plain types only, for JSON and model files; without what is at its default."""
+        columns = [
+            {
+                one.name: list(value) if isinstance(value, tuple) else value
+                for one in fields(ColumnPlan)
+                if (value := getattr(column, one.name)) != one.default
+            }
+            for column in self.columns
+        ]
+        return {"missing": self.missing, "columns": columns}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> EncodingPlan:
@@ -316,6 +276,24 @@ class EncodingPlan:
     def __repr__(self) -> str:
         left = f", {len(self.left_out)} left out" if self.left_out else ""
         return f"<EncodingPlan: {len(self.used)} columns{left} → {self.n_features} features>"
+
+
+def _column(content: Mapping[str, Any]) -> ColumnPlan:
+    """One column out of a file that may hold anything."""
+    given: dict[str, Any] = {k: tuple(x) if isinstance(x, list) else x for k, x in content.items()}
+    column = ColumnPlan(**given)
+    right = all(
+        type(getattr(column, one.name)) is type("" if one.default is NO_DEFAULT else one.default)
+        for one in fields(ColumnPlan)
+    )
+    texts = all(isinstance(text, str) for text in (*column.levels, *column.of))
+    words = column.kind != "boolean" or len(column.levels) in (0, 2)
+    if not (right and texts and words and column.kind in (*PLURALS, *APART, "left out")):
+        raise ValueError(f"column {column.name!r}")
+    numbers = tuple(float(value) for value in column.fill)
+    if not np.isfinite(numbers).all() or (numbers and len(numbers) != len(column.features)):
+        raise ValueError(f"column {column.name!r} has {len(numbers)} values to fill in")
+    return replace(column, fill=numbers)
 
 
 @dataclass(frozen=True)
@@ -335,8 +313,7 @@ class ColumnProfile:
     #: How often each text occurs; at most 4,096 of them, and empty where the column is not text
     levels: Mapping[str, int] = field(default_factory=dict)
     exact: bool = True  # whether `levels` has every text with its exact count
-    #: Different texts, estimated to about 2 % where there are more than 4,096; None where nobody
-    #: counted (numbers)
+    #: Different texts, estimated to about 2 % where there are more than 4,096; None for numbers
     distinct: int | None = None
     reading: str = ""  # how texts of this set are read, where the column is numbers or dates
     kind: str = ""  # the plan's
@@ -372,33 +349,3 @@ def named(names: Sequence[str]) -> str:
 def _short(level: str) -> str:
     line = " ".join(level.split())
     return line if len(line) <= NAME_LENGTH else line[: NAME_LENGTH - 1] + "…"
-
-
-def _plain(column: ColumnPlan) -> dict[str, Any]:
-    """Without what is at its default; tuples as lists, as JSON has them."""
-    values = ((one.name, getattr(column, one.name), one.default) for one in fields(ColumnPlan))
-    return {
-        key: list(value) if isinstance(value, tuple) else value
-        for key, value, default in values
-        if value != default
-    }
-
-
-def _column(content: Mapping[str, Any]) -> ColumnPlan:
-    """One column out of a file that may hold anything."""
-    given: dict[str, Any] = {
-        key: tuple(x) if isinstance(x, list) else x for key, x in content.items()
-    }
-    column = ColumnPlan(**given)
-    right = all(
-        type(getattr(column, one.name)) is type("" if one.default is NO_DEFAULT else one.default)
-        for one in fields(ColumnPlan)
-    )
-    right = right and all(isinstance(text, str) for text in (*column.levels, *column.of))
-    words = column.kind != "boolean" or len(column.levels) in (0, 2)
-    if not (right and words and column.kind in KINDS):
-        raise ValueError(f"column {column.name!r}")
-    numbers = tuple(float(value) for value in column.fill)
-    if not np.isfinite(numbers).all() or (numbers and len(numbers) != len(column.features)):
-        raise ValueError(f"column {column.name!r} has {len(numbers)} values to fill in")
-    return replace(column, fill=numbers)

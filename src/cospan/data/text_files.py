@@ -10,22 +10,19 @@ import csv
 import io
 import lzma
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from cospan.base.notes import Note
 from cospan.base.text import is_number
 from cospan.errors import SourceError
 
 from .arrow import arrow_csv, pa
-from .base import listing
+from .options import Options, listing
 from .paths import reading, sniff
 from .readings import MISSING_TEXTS
-from .streams import TableStream
+from .tables import Table
 
 BLOCK_BYTES = 4 * 2**20
 HEAD_BYTES = 2**20
@@ -34,12 +31,10 @@ MAX_LINE_BYTES = 16 * BLOCK_BYTES
 #: A table of more columns is one that was written the wrong way round, or is not a table.
 MOST_COLUMNS = 50_000
 DELIMITERS = ",;\t|"
-#: A pandas index is written as a first column without a name.
-UNNAMED = ""
 _KIND = "CSV encoded as UTF-8"
 
 
-class TextFiles(TableStream):
+class TextFiles(Table):
     """Delimited text as a table.
 
     The first line names the columns unless it consists of numbers (then they are f0, f1, ...);
@@ -47,48 +42,36 @@ class TextFiles(TableStream):
     names write it.
     """
 
-    written = True
+    index = ""  # pandas writes it as a first column without a name
 
     def __init__(
-        self, files: Sequence[Path], name: str, notes: tuple[Note, ...] = (), keeps: Any = None
+        self, files: Sequence[Path], options: Options, name: str, copy: Any = None
     ) -> None:
-        self.name, self.notes, self.keeps = name, notes, keeps
-        self._files = list(files)
-        with self._called(self._files[0]):
-            self._look_into()
-
-    def _look_into(self) -> None:
+        self._copy = copy  # of standard input: it has to live as long as this
+        self._said = {file: str(file) if copy is None else name for file in files}
         self._block = BLOCK_BYTES
-        self._delimiter, self._header, names = _layout(self._files[0])
+        first, *others = files
+        self._delimiter, self._header, names = _layout(first, self._said[first])
         # To look for breaks inside quotation marks takes Arrow a fifth longer.
-        self._marks = {file: _quotation_marks(file) for file in self._files}
-        for file in self._files:
+        self._marks = {file: self._quotation_marks(file) for file in files}
+        for file in files:
             if self._marks[file] % 2:  # one is never closed, or part of a value: 5" is a length
                 self._find_fault(file, (), None)
-        for file in self._files[1:]:
-            there = set(_layout(file)[2])
+        for file in others:
+            there = set(_layout(file, str(file))[2])
             absent = [column for column in names if column not in there]
             if absent:
-                first = self._files[0].name
-                raise SourceError(f"{file}: lacks column {listing(absent)}, which {first} has.")
-        self.schema = pa.schema([pa.field(column, pa.string()) for column in names])
-        self.index = UNNAMED if names[0] == UNNAMED else None
-
-    @contextmanager
-    def _called(self, file: Path) -> Iterator[None]:
-        """What is wrong with a copy of standard input is said of standard input."""
-        try:
-            yield
-        except SourceError as error:
-            if self.keeps is None:
-                raise
-            raise SourceError(str(error).replace(str(file), self.name)) from error.__cause__
+                raise SourceError(
+                    f"{file}: lacks column {listing(absent)}, which {first.name} has."
+                )
+        schema = pa.schema([pa.field(column, pa.string()) for column in names])
+        super().__init__(name, schema, options)
 
     def batches(
         self, columns: Sequence[str], size: int, numbers: Collection[str] = ()
     ) -> Iterator[pa.RecordBatch]:
-        for file in self._files:
-            with self._called(file), reading(file, _KIND):
+        for file, said in self._said.items():
+            with reading(said, _KIND):
                 for batch in self._blocks(file, columns, numbers):
                     for start in range(0, batch.num_rows, size):
                         yield batch.slice(start, size)
@@ -108,11 +91,14 @@ class TextFiles(TableStream):
                             yield batch.slice(batch.num_rows - (seen - done))
                             done = seen
             except pa.ArrowInvalid as error:
+                if numbers:  # a text that no row of the sample had
+                    numbers = ()
+                    continue
                 self._find_fault(file, columns, error)
                 if self._block >= MAX_LINE_BYTES:
                     raise SourceError(
-                        f"{file}: has a line of more than {MAX_LINE_BYTES:,} bytes; see whether a "
-                        "quotation mark is never closed."
+                        f"{self._said[file]}: has a line of more than {MAX_LINE_BYTES:,} bytes; "
+                        "see whether a quotation mark is never closed."
                     ) from error
                 self._block = MAX_LINE_BYTES
                 continue
@@ -122,13 +108,14 @@ class TextFiles(TableStream):
         """Say which line and column of the file is wrong; nothing if none is."""
         own: list[str] = []  # the lines of one row
         names: list[str] = []
+        said = self._said[file]
 
         def lines(text: Iterable[str]) -> Iterator[str]:
             for line in text:
                 own.append(line)
                 yield line
 
-        with reading(file, "CSV"), opened_text(file) as stream:
+        with reading(said, "CSV"), opened_text(file) as stream:
             text = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
             rows = csv.reader(lines(text), delimiter=self._delimiter, strict=True)
             while True:
@@ -143,7 +130,7 @@ class TextFiles(TableStream):
                     if "expected after" not in str(error):  # else text follows a closed mark
                         column = repr(names[len(fields) - 1]) if names[len(fields) - 1 :] else 1
                         raise SourceError(
-                            f"{file}: line {line} opens a quotation mark in column {column} that "
+                            f"{said}: line {line} opens a quotation mark in column {column} that "
                             "is never closed; close it."
                         ) from error
                 if fields is None:
@@ -153,15 +140,19 @@ class TextFiles(TableStream):
                 names = names or (fields if self._header else [f"f{i}" for i in range(len(fields))])
                 if len(fields) != len(names):
                     raise SourceError(
-                        f"{file}: line {line} has {len(fields)} fields where the first line has "
+                        f"{said}: line {line} has {len(fields)} fields where the first line has "
                         f"{len(names)}."
                     ) from cause
                 for name, field in zip(names, fields, strict=True):
                     if not field.isascii() and name in columns and not _is_text(field):
                         raise SourceError(
-                            f"{file}: column {name!r} holds text in line {line} that is not UTF-8; "
+                            f"{said}: column {name!r} holds text in line {line} that is not UTF-8; "
                             "save the file as UTF-8, or leave the column out with drop=."
                         ) from cause
+
+    def _quotation_marks(self, file: Path) -> int:
+        with reading(self._said[file], "CSV"), opened_text(file) as stream:
+            return sum(bytes(piece).count(b'"') for piece in iter(lambda: stream.read(2**20), b""))
 
     def _open(self, file: Path, columns: Sequence[str], numbers: Collection[str] = ()) -> Any:
         """A reader of these columns as text or numbers."""
@@ -195,39 +186,39 @@ def _is_text(field: str) -> bool:
     return not any("\udc80" <= character <= "\udcff" for character in field)
 
 
-def _layout(file: Path) -> tuple[str, bool, list[str]]:
+def _layout(file: Path, said: str) -> tuple[str, bool, list[str]]:
     """The delimiter, whether the first line names the columns, and their names."""
-    with reading(file, "CSV"), opened_text(file) as stream:
+    with reading(said, "CSV"), opened_text(file) as stream:
         head = bytes(stream.read(HEAD_BYTES))
         while len(lines := _filled(head)) < 2 and len(head) < MAX_LINE_BYTES:
             if not (more := stream.read(HEAD_BYTES)):
                 break
             head += more
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise SourceError(f"{file}: is encoded as UTF-16; save it as UTF-8.")
+        raise SourceError(f"{said}: is encoded as UTF-16; save it as UTF-8.")
     if b"\0" in head:
-        raise SourceError(f"{file}: is not a text file, so it cannot be read as CSV.")
+        raise SourceError(f"{said}: is not a text file, so it cannot be read as CSV.")
     if not lines:
-        raise SourceError(f"{file}: holds nothing but blank space.")
+        raise SourceError(f"{said}: holds nothing but blank space.")
     line = lines[0].removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
     delimiter = max(DELIMITERS, key=line.count)
     if line.count(delimiter) >= MOST_COLUMNS:
         raise SourceError(
-            f"{file}: its first line has {line.count(delimiter) + 1:,} columns, and at most "
+            f"{said}: its first line has {line.count(delimiter) + 1:,} columns, and at most "
             f"{MOST_COLUMNS:,} are read from text; see whether rows and columns are exchanged, or "
             "save it as an array (.npy) or as Parquet."
         )
     fields = _first_row(head, line, delimiter)
     if not fields:
         raise SourceError(
-            f"{file}: its first line has a field of more than {csv.field_size_limit():,} letters, "
+            f"{said}: its first line has a field of more than {csv.field_size_limit():,} letters, "
             "which is not the name of a column; see whether it is a table."
         )
     counting = [str(i) for i in range(len(fields))]
     counted = len(fields) > 1 and fields in (counting, ["", *counting[:-1]])
     header = counted or not all(is_number(field) for field in fields)
     if header and len(lines) < 2:
-        raise SourceError(f"{file}: has no rows below its header.")
+        raise SourceError(f"{said}: has no rows below its header.")
     return delimiter, header, fields if header else [f"f{i}" for i in range(len(fields))]
 
 
@@ -243,11 +234,3 @@ def _first_row(head: bytes, line: str, delimiter: str) -> list[str]:
 def _filled(text: bytes) -> list[bytes]:
     """The first two lines that are not blank."""
     return list(islice((line for line in text.splitlines() if line.strip()), 2))
-
-
-def _quotation_marks(file: Path) -> int:
-    with reading(file, "CSV"), opened_text(file) as stream:
-        pieces = iter(lambda: stream.read(2**20), b"")
-        return sum(
-            int(np.count_nonzero(np.frombuffer(piece, np.uint8) == ord('"'))) for piece in pieces
-        )

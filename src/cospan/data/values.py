@@ -7,7 +7,7 @@ numbers), nothing (all null), or other.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -20,7 +20,6 @@ from .arrow import pa, pc
 LARGEST = 1e100
 #: Numbers below the smallest normal one have lost digits; they come from bytes read wrongly.
 SMALLEST = float(np.finfo(np.float64).tiny)
-OBJECTS = "Python objects"  # in the name of a type that no reading takes
 #: Bytes of texts that are looked at one by one at a time; each takes some 30 bytes meanwhile.
 STRIP = 2**18
 _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
@@ -49,7 +48,7 @@ def family(type_: pa.DataType) -> str:
 
 def common_float(column_types: Collection[pa.DataType]) -> np.dtype[Any]:
     """float32 when every column is float32 or float16, else float64."""
-    types = map(stored_type, column_types)
+    types = [getattr(t, "value_type", t) for t in map(stored_type, column_types)]
     small = all(pa.types.is_float32(type_) or pa.types.is_float16(type_) for type_ in types)
     return np.dtype(np.float32 if small else np.float64)
 
@@ -160,3 +159,16 @@ def decoded(array: pa.Array) -> pa.Array:
     """Without chunks, extension and dictionary wrappers."""
     array = storage(array)
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def one_batch(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """Batches one below the other; a column of one may be empty or text in the next."""
+    tables = [pa.Table.from_batches([batch]) for batch in batches]
+    if any(table.schema != tables[0].schema for table in tables):
+        texts = [{f.name for f in t.schema if pa.types.is_string(f.type)} for t in tables]
+        mixed = set.union(*texts) - set.intersection(*texts)
+        for i, table in enumerate(tables):
+            fields = [f.with_type(pa.string()) if f.name in mixed else f for f in table.schema]
+            tables[i] = table.cast(pa.schema(fields))
+    whole = pa.concat_tables(tables, promote_options="permissive")
+    return whole.combine_chunks().to_batches()[0]

@@ -36,7 +36,7 @@ INVERSE_VECTORS, INVERSE_STEPS = 4, 5
 Parts = tuple[Array, Array, Array, Array | None, Array | None]  # c, s, W, U and V
 
 
-def cosines_and_sines(Q1: Array, Q2: Array, want_u: bool, want_v: bool) -> Parts:
+def cosines_and_sines(Q1: Array, Q2: Array, want_uv: bool) -> Parts:
     """The decomposition above; U and V are None where they are not wanted.
 
     The eigenvalues of Q₁ᴴQ₁ - Q₂ᴴQ₂ are cos 2θ. Where c or s is small they know it only to
@@ -56,17 +56,16 @@ def cosines_and_sines(Q1: Array, Q2: Array, want_u: bool, want_v: bool) -> Parts
     few_s = int(xp.count_nonzero(s < POLISH_BELOW))
     few_c = min(int(xp.count_nonzero(c < POLISH_BELOW)), m - few_s)
     # Columns of the eigenvector matrix are cut into: s small | middle | c small.
-    s_end, turn_s, left_s = _polished(Q2, W[:, :few_s], want_v, rising=True)
-    c_end, turn_c, left_c = _polished(Q1, W[:, m - few_c :], want_u, rising=False)
+    s_end, turn_s, left_s = _polished(Q2, W[:, :few_s], want_uv, rising=True)
+    c_end, turn_c, left_c = _polished(Q1, W[:, m - few_c :], want_uv, rising=False)
     middle = slice(few_s, m - few_c)
     c, s = c[middle], s[middle]
     W = xp.concat((turn_s, W[:, middle], turn_c), axis=1)
     U = V = None
-    if want_u:
+    if want_uv:
         U, lengths = _normalized(Q1, W[:, : m - few_c])
         c = lengths[few_s:]  # the length of Q₁w knows c better than the eigenvalue does
         U = xp.concat((U, left_c), axis=1)
-    if want_v:
         V, lengths = _normalized(Q2, W[:, few_s:])
         s = lengths[: m - few_c - few_s]
         V = xp.concat((left_s, V), axis=1)
@@ -284,9 +283,9 @@ def _inverse_iteration(R: np.ndarray) -> float:
     vectors = np.random.default_rng(0).standard_normal((R.shape[0], INVERSE_VECTORS))
     vectors = np.asfortranarray(vectors.astype(R.dtype))
     for step in range(INVERSE_STEPS):
-        vectors /= np.sqrt(arrays.squared_sizes(vectors).sum(axis=0))
+        vectors /= np.linalg.norm(vectors, axis=0)
         vectors = trsm(1.0, R, vectors, trans_a=0 if step % 2 else adjoint)
-    return float(1 / np.sqrt(arrays.squared_sizes(vectors).sum(axis=0)).max())
+    return float(1 / np.linalg.norm(vectors, axis=0).max())
 
 
 def full_rank(x: Array, tol: float) -> tuple[Array, Array]:
@@ -305,12 +304,7 @@ def full_rank(x: Array, tol: float) -> tuple[Array, Array]:
             right = np.empty_like(T[:rank])
             right[:, pivots] = T[:rank]
             return Q[:, :rank], right
-    return above(x, tol, 0.0)
-
-
-def above(x: Array, tol: float, atol: float) -> tuple[Array, Array]:
-    """The part of x with singular values above ``tol`` times the largest plus ``atol``."""
     left, values, right = factorizations.svd(x)
-    cut = tol * float(values[0]) + atol if values.shape[0] else 0.0
+    cut = tol * float(values[0]) if values.shape[0] else 0.0
     rank = int(arrays.namespace(x).count_nonzero(values > cut))
     return left[:, :rank], values[:rank, None] * right[:rank, :]

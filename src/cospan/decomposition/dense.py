@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -18,7 +17,6 @@ from cospan.base.checks import (
     check_names,
     check_same_library,
     feature_names_of,
-    is_real,
 )
 from cospan.base.tolerance import rank_tolerance
 from cospan.base.types import Array
@@ -160,14 +158,12 @@ class GSVD:
 
 
 def gsvd(
-    A: Any,
-    B: Any,
+    A: object,
+    B: object,
     *,
-    tol: Any = None,
-    atol: Any = None,
-    compute_uv: bool | str = True,
+    tol: float | None = None,
+    compute_uv: bool = True,
     full_matrices: bool = False,
-    overwrite: bool = False,
     check_finite: bool = True,
 ) -> GSVD:
     """Generalized singular value decomposition of two matrices with the same columns.
@@ -191,23 +187,17 @@ def gsvd(
     ----------
     A, B : array-like, (p, d) and (q, d)
         Real or complex, any p, q, d ≥ 0, any rank. float32, float64 and their complex
-        kin are kept, integers and float16 raised. Not changed, unless `overwrite` says so.
-    tol : float or (float, float), optional
+        kin are kept, integers and float16 raised. Not changed.
+    tol : float, optional
         Relative tolerance for "zero": a direction counts as missing from A when its share of A,
         ``c‖h‖``, is at most ``tol * ‖A‖₂``, and likewise for B; the same `tol`, relative to the
-        stacked matrix with A and B scaled to like norms, decides the rank. Two numbers judge A
-        and B by one each. Default: ``max(rows, d) * eps``, with the eps of the dtype passed, the
-        coarser one of two (half precision: ``sqrt(min(rows, d)) * eps``, as only its rounding of
-        the entries counts).
-    atol : float or (float, float), optional
-        Absolute tolerance, added to the relative one: what lies below ``tol * ‖A‖₂ + atol`` in A
-        counts as zero. For data with errors of a known size.
-    compute_uv : bool or {"U", "V"}
-        False leaves out U and V, which saves up to half the time; a letter keeps one of them.
+        stacked matrix with A and B scaled to like norms, decides the rank. Default:
+        ``max(rows, d) * eps``, with the eps of the dtype passed, the coarser one of two (half
+        precision: ``sqrt(min(rows, d)) * eps``, as only its rounding of the entries counts).
+    compute_uv : bool
+        False leaves out U and V, which saves up to half the time.
     full_matrices : bool
         True completes U to (p, p) and V to (q, q); the further columns come last.
-    overwrite : bool
-        True allows to write into A and B, which saves a copy of those in column order.
     check_finite : bool
         False skips the search for NaN and Inf. Only for data that cannot have any: LAPACK may
         crash or hang on them.
@@ -260,17 +250,8 @@ def gsvd(
     >>> np.rad2deg(f.angles).round(6)
     array([ 0., 45., 90.])
     """
-    if not isinstance(compute_uv, (bool, np.bool_)) and compute_uv not in ("U", "V"):
-        raise InputError(
-            f"compute_uv is {compute_uv!r}; it must be True or False, or 'U' or 'V' for one."
-        )
-    wanted = Wanted(
-        u=bool(compute_uv) and compute_uv != "V",
-        v=bool(compute_uv) and compute_uv != "U",
-        full=as_flag(full_matrices, "full_matrices"),
-        overwrite=as_flag(overwrite, "overwrite"),
-    )
-    A, B, tolerances = _as_pair(A, B, tol, atol, as_flag(check_finite, "check_finite"))
+    wanted = Wanted(as_flag(compute_uv, "compute_uv"), as_flag(full_matrices, "full_matrices"))
+    A, B, tolerances = _as_pair(A, B, tol, as_flag(check_finite, "check_finite"))
     found = GSVD(*decompose(A, B, tolerances, wanted))
     for factor in (found.c, found.s, found.H, found.U, found.V):
         if isinstance(factor, np.ndarray):  # c and s would not fit an H that was changed
@@ -279,7 +260,7 @@ def gsvd(
 
 
 def gsvdvals(
-    A: Any, B: Any, *, tol: Any = None, atol: Any = None, check_finite: bool = True
+    A: object, B: object, *, tol: float | None = None, check_finite: bool = True
 ) -> tuple[Array, Array]:
     """The values c (falling) and s (rising) of the GSVD alone.
 
@@ -292,12 +273,12 @@ def gsvdvals(
     >>> round(float(c[0]), 12), round(float(s[0]), 12)
     (0.6, 0.8)
     """
-    A, B, tolerances = _as_pair(A, B, tol, atol, as_flag(check_finite, "check_finite"))
-    found = decompose(A, B, tolerances, Wanted(u=False, v=False, frame=False))
+    A, B, tolerances = _as_pair(A, B, tol, as_flag(check_finite, "check_finite"))
+    found = decompose(A, B, tolerances, Wanted(uv=False, frame=False))
     return found.c, found.s
 
 
-def _as_pair(A: Any, B: Any, tol: Any, atol: Any, finite: bool) -> tuple[Array, Array, Tolerances]:
+def _as_pair(A: Any, B: Any, tol: object, finite: bool) -> tuple[Array, Array, Tolerances]:
     """Both matrices, checked, in one dtype, and what counts as zero in them."""
     for X, name in ((A, "A"), (B, "B")):
         if arrays.is_lazy(X):
@@ -324,29 +305,7 @@ def _as_pair(A: Any, B: Any, tol: Any, atol: Any, finite: bool) -> tuple[Array, 
         xp = arrays.namespace(A, B)
         dtype = xp.result_type(A, B)
         A, B = xp.astype(A, dtype, copy=False), xp.astype(B, dtype, copy=False)
-    return A, B, _as_tolerances(tol, atol, A, B, max(eps_a, eps_b))
-
-
-def _as_tolerances(tol: Any, atol: Any, A: Array, B: Array, eps: float) -> Tolerances:
-    """Tolerances for the stack, A and B from what the user gave: nothing, one or two numbers."""
-    (p, d), q = A.shape, B.shape[0]
-    stack, tol_a, tol_b = (rank_tolerance(rows, d, eps) for rows in (p + q, p, q))
-    if atol is None and not isinstance(tol, tuple | list):
-        one = as_tol(tol)
-        return Tolerances(stack, tol_a, tol_b) if one is None else Tolerances(one, one, one)
-    relative = [as_tol(x) for x in _two(tol, "tol")]
-    tol_a = tol_a if relative[0] is None else relative[0]
-    tol_b = tol_b if relative[1] is None else relative[1]
-    absolute = [0.0 if x is None else x for x in _two(atol, "atol")]
-    for x in absolute:
-        if not (is_real(x) and 0 <= float(x) < math.inf):
-            raise InputError(f"atol is {x!r}; it must be a finite number of at least 0.")
-    return Tolerances(max(tol_a, tol_b), tol_a, tol_b, absolute[0], absolute[1], separate=True)
-
-
-def _two(value: Any, name: str) -> tuple[Any, Any]:
-    if not isinstance(value, tuple | list):
-        return value, value
-    if len(value) != 2:
-        raise InputError(f"{name} is {value!r}; give one number, or two, for A and for B.")
-    return value[0], value[1]
+    one, (p, d), q, eps = as_tol(tol), A.shape, B.shape[0], max(eps_a, eps_b)
+    if one is not None:
+        return A, B, Tolerances(one, one, one)
+    return A, B, Tolerances(*(rank_tolerance(rows, d, eps) for rows in (p + q, p, q)))

@@ -20,7 +20,6 @@ from cospan.base import arrays, factorizations
 from cospan.base.tolerance import SQUARES_ARE_SAFE
 from cospan.base.types import Array
 from cospan.decomposition.cosine_sine import (
-    above,
     cosines_and_sines,
     full_rank,
     norm,
@@ -37,8 +36,6 @@ from cospan.errors import InputError
 
 # Exponents of scales that no product with a frame of norm about 1 can overflow, in any dtype.
 _HARMLESS = 60
-# Rows that are brought into column order at once: these stay in the cache.
-_TILE_ROWS = 512
 
 
 class Blocks(NamedTuple):
@@ -57,29 +54,18 @@ class Blocks(NamedTuple):
 
 
 class Tolerances(NamedTuple):
-    """Relative ones for the rank of the stack, of A and of B, and absolute ones for A and B.
-
-    With `separate` A and B are each cut by their own before they meet.
-    """
+    """Relative ones for the rank of the stack, of A and of B."""
 
     stack: float
     a: float
     b: float
-    absolute_a: float = 0.0
-    absolute_b: float = 0.0
-    separate: bool = False
 
 
 class Wanted(NamedTuple):
-    """Which left factors to compute, whether square ones, and whether A and B may be written to.
+    """Whether to compute U and V, and square ones; without `frame` c and s alone count."""
 
-    Without `frame` only c and s count: H is left as it is on the way.
-    """
-
-    u: bool = True
-    v: bool = True
+    uv: bool = True
     full: bool = False
-    overwrite: bool = False
     frame: bool = True
 
 
@@ -107,10 +93,9 @@ def decompose(A: Array, B: Array, tolerances: Tolerances, wanted: Wanted) -> Fac
     if alive is not None:
         index = arrays.namespace(alive).nonzero(alive)[0]
         A, B = arrays.columns(A, index), arrays.columns(B, index)
-    A, exponent_a = _scaled(A, wanted.overwrite)
-    B, exponent_b = _scaled(B, wanted.overwrite)
+    (A, exponent_a), (B, exponent_b) = _scaled(A), _scaled(B)
     exponents = exponent_a, exponent_b
-    core = _in_steps(A, B, tolerances, wanted, exponents)
+    core = _in_steps(A, B, tolerances, wanted)
     if not wanted.frame:
         c, s, H = _unscaled(core._replace(H=0 * core.H), *exponents)
         return Factors(c, s, H, None, None, core.blocks)
@@ -120,12 +105,11 @@ def decompose(A: Array, B: Array, tolerances: Tolerances, wanted: Wanted) -> Fac
 def _of_nothing(A: Array, B: Array, wanted: Wanted) -> Factors:
     """The GSVD of a pair without rows or without columns: no directions."""
     none = arrays.real_zeros((0,), A)
-    U, V = (
-        arrays.identity(X.shape[0], X) if wanted.full else arrays.zeros((X.shape[0], 0), X)
-        for X in (A, B)
-    )
-    H = arrays.zeros((0, A.shape[1]), A)
-    return Factors(none, none, H, U if wanted.u else None, V if wanted.v else None, Blocks(0, 0, 0))
+    f = Factors(none, none, arrays.zeros((0, A.shape[1]), A), None, None, Blocks(0, 0, 0))
+    if not wanted.uv:
+        return f
+    U, V = (arrays.identity(X.shape[0], X)[:, : None if wanted.full else 0] for X in (A, B))
+    return f._replace(U=U, V=V)
 
 
 # ---- a smaller pair ---------------------------------------------------------------------------
@@ -138,24 +122,15 @@ class _Reduced(NamedTuple):
     restore: Callable[[Array], Array]  # small left factor -> left factor of the original rows
 
 
-def _in_steps(
-    A: Array, B: Array, tolerances: Tolerances, wanted: Wanted, exponents: tuple[int, int]
-) -> Factors:
+def _in_steps(A: Array, B: Array, tolerances: Tolerances, wanted: Wanted) -> Factors:
     """The GSVD of a scaled pair, by way of a smaller one."""
-    if A.shape[0] + B.shape[0] <= A.shape[1] and not tolerances.separate:
-        core = _of_independent_rows(A, B, tolerances.stack, wanted.frame)
-        if core is not None:
-            return core
     # Few rows: the frame lives in their span, so work there.
     A, B, span = _into_row_space(A, B)
     # Many rows: each matrix may be replaced by its triangular factor.
     tall = A.shape[0] + B.shape[0] > 3 * A.shape[1]
     a, b = (_reduced(X, tall) for X in (A, B))
     try:
-        if tolerances.separate:
-            core, a, b = _cut_separately(a, b, tolerances, wanted, exponents)
-        else:
-            core = _joint(a.matrix, b.matrix, tolerances, wanted)
+        core = _joint(a.matrix, b.matrix, tolerances, wanted)
     except _RankInDoubtError:  # singular values of A and B by themselves will tell
         a = _with_rows(a, *full_rank(a.matrix, tolerances.a))
         b = _with_rows(b, *full_rank(b.matrix, tolerances.b))
@@ -165,25 +140,6 @@ def _in_steps(
     U = None if core.U is None else a.restore(core.U)
     V = None if core.V is None else b.restore(core.V)
     return core._replace(U=U, V=V)
-
-
-def _of_independent_rows(A: Array, B: Array, tol: float, frame: bool) -> Factors | None:
-    """The GSVD of a pair whose rows all are independent, or None if they are not.
-
-    Then nothing is shared, and H is made of the principal axes of A and of B.
-    """
-    xp = arrays.namespace(A, B)
-    stack = xp.concat((A, B), axis=0)
-    if not surely_regular(factorizations.triangular_factor(arrays.adjoint(stack)), tol):
-        return None
-    p, q = A.shape[0], B.shape[0]
-    c = arrays.real_zeros((p + q,), A)
-    ones = xp.ones_like(c)
-    c, s = xp.concat((ones[:p], c[p:])), xp.concat((c[:p], ones[p:]))
-    blocks = Blocks(p, 0, q)
-    if not frame:
-        return Factors(c, s, stack, None, None, blocks)
-    return _ordered(Factors(c, s, stack, arrays.identity(p, A), arrays.identity(q, A), blocks))
 
 
 def _into_row_space(A: Array, B: Array) -> tuple[Array, Array, Array | None]:
@@ -211,35 +167,6 @@ def _with_rows(a: _Reduced, basis: Array, matrix: Array) -> _Reduced:
     return _Reduced(matrix, lambda Y: a.restore(arrays.matmul(basis, Y)))
 
 
-def _cut_separately(
-    a: _Reduced, b: _Reduced, tolerances: Tolerances, wanted: Wanted, exponents: tuple[int, int]
-) -> tuple[Factors, _Reduced, _Reduced]:
-    """A and B without what lies below their own tolerances, then the pair.
-
-    The stack is judged with each matrix in units of its tolerance: every direction that A or B
-    still has is longer than 1 there, so that the rank of the stack agrees with theirs.
-    """
-    xp = arrays.namespace(a.matrix)
-    with np.errstate(over="ignore"):  # an infinite tolerance cuts everything
-        cut_a = float(np.ldexp(tolerances.absolute_a, -exponents[0]))
-        cut_b = float(np.ldexp(tolerances.absolute_b, -exponents[1]))
-    a = _with_rows(a, *above(a.matrix, tolerances.a, cut_a))
-    b = _with_rows(b, *above(b.matrix, tolerances.b, cut_b))
-    floor = max(sum(a.matrix.shape), sum(b.matrix.shape)) * arrays.eps(a.matrix)
-    # The first row is the longest: its length is the norm.
-    unit_a = max(tolerances.a * norm(a.matrix[:1, :]) + cut_a, floor)
-    unit_b = max(tolerances.b * norm(b.matrix[:1, :]) + cut_b, floor)
-    stack = xp.concat((a.matrix / unit_a, b.matrix / unit_b), axis=0)
-    _, values, right = factorizations.svd(stack)
-    rank_a, rank_b = a.matrix.shape[0], b.matrix.shape[0]
-    m = int(xp.count_nonzero(values > 1))
-    m = min(max(m, rank_a, rank_b), rank_a + rank_b, values.shape[0])
-    basis = arrays.adjoint(right[:m, :])
-    left, rest = arrays.matmul(a.matrix, basis), arrays.matmul(b.matrix, basis)
-    core = _joint(left, rest, Tolerances(0.0, 0.0, 0.0), wanted, ranks_known=True)
-    return core._replace(H=arrays.matmul(core.H, arrays.adjoint(basis))), a, b
-
-
 # ---- the pair ---------------------------------------------------------------------------------
 
 
@@ -251,7 +178,7 @@ def _joint(
     With `ranks_known` both have as many rows as their rank, and there is no doubt.
     """
     Q1, Q2, T, triangular = _orthogonal_stack(A, B, tolerances.stack)
-    c, s, W, U, V = cosines_and_sines(Q1, Q2, wanted.u, wanted.v)
+    c, s, W, U, V = cosines_and_sines(Q1, Q2, wanted.uv)
     flipped = arrays.adjoint(W)
     H = factorizations.times_triangle(flipped, T) if triangular else arrays.matmul(flipped, T)
     m = H.shape[0]
@@ -350,8 +277,8 @@ def _restored(
     if core.H.shape[0]:
         largest = xp.argmax(xp.abs(core.H), axis=1)[:, None]
         phase = phases(xp.take_along_axis(core.H, largest, axis=1)[:, 0])
-    U = _left(core.U, phase[: r + k], wanted.full) if wanted.u else None
-    V = _left(core.V, phase[r:], wanted.full) if wanted.v else None
+    U = _left(core.U, phase[: r + k], wanted.full) if wanted.uv else None
+    V = _left(core.V, phase[r:], wanted.full) if wanted.uv else None
     turned = core.H * arrays.adjoint(phase[None, :])
     c, s, H = _unscaled(core._replace(H=turned), *exponents)
     if alive is not None:  # zero columns are put back
@@ -371,43 +298,40 @@ def _left(X: Array | None, phase: Array, full: bool) -> Array | None:
     return arrays.namespace(X).concat((X, factorizations.complement(X)), axis=1)
 
 
-def _scaled(X: Array, overwrite: bool) -> tuple[Array, int]:
-    """X divided by a power of two near its norm, and the exponent of that power.
+def _scaled(X: Array) -> tuple[Array, int]:
+    """A copy of X divided by a power of two near its norm, and the exponent of that power.
 
     So neither matrix drowns in the other and no square overflows or vanishes; and dividing by a
-    power of two is exact. A copy, unless `overwrite` allows to write into X and X is laid out in
-    LAPACK's order.
+    power of two is exact.
     """
     length = norm(X)
     if 1 / SQUARES_ARE_SAFE < length < SQUARES_ARE_SAFE:  # no square was lost, then
         exponent = math.frexp(length)[1]
-        return _quotient(X, exponent, overwrite), exponent
+        return _quotient(X, exponent), exponent
     xp = arrays.namespace(X)
     largest = 0.0
     if math.prod(X.shape):
         parts = (xp.real(X), xp.imag(X)) if arrays.is_complex(X) else (X,)
         largest = max(float(xp.max(xp.abs(part))) for part in parts)
     if largest == 0:
-        return _quotient(X, 0, overwrite), 0
+        return _quotient(X, 0), 0
     # Kept inside the normal range of the dtype: neither the power nor its inverse overflows.
     limit = 1 - math.frexp(float(xp.finfo(X.dtype).smallest_normal))[1]
     first = min(max(math.frexp(largest)[1], -limit), limit)
-    X = _quotient(X, first, overwrite)
+    X = _quotient(X, first)
     second = math.frexp(norm(X))[1]
-    return _quotient(X, second, overwrite=True), first + second
+    return _quotient(X, second), first + second
 
 
-def _quotient(X: Array, exponent: int, overwrite: bool) -> Array:
-    """X over a power of two; NumPy's in LAPACK's column order."""
+def _quotient(X: Array, exponent: int) -> Array:
+    """X over a power of two, as a copy; NumPy's in LAPACK's column order, tile by tile."""
     divisor = math.ldexp(1.0, exponent)
     if not arrays.is_numpy(X):
         return X / divisor
     divisor = X.real.dtype.type(divisor)
-    if overwrite and X.flags.f_contiguous and X.flags.writeable:
-        return np.asarray(np.divide(X, divisor, out=X))
     out = np.empty(X.shape, X.dtype, order="F")
-    for first in range(0, X.shape[0], _TILE_ROWS):
-        rows = slice(first, first + _TILE_ROWS)
+    for first in range(0, X.shape[0], arrays.TILE_ROWS):
+        rows = slice(first, first + arrays.TILE_ROWS)
         np.divide(X[rows], divisor, out=out[rows])
     return out
 

@@ -19,6 +19,7 @@ and h = Aᴴu c + Bᴴv s.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,21 +28,17 @@ import scipy.linalg
 import scipy.sparse
 import scipy.sparse.linalg
 
-from cospan.base.checks import as_count, as_flag, as_option, as_rows_with_eps, as_seed
+from cospan.base.checks import as_count, as_option, as_rows_with_eps, as_seed
 from cospan.base.tolerance import GRAM_RANK, LSMR_ACCURACY, rank_tolerance
 from cospan.errors import InputError
 
 _EPS = 2.0**-52
 # Random vectors from which the size of an operator is estimated.
 _PROBES = 8
-# Columns up to which a square matrix of them is stored (1.2 GB in double precision), and products
-# up to which it is summed: about a minute.
+# Columns up to which a square matrix of them is stored (1.2 GB in double precision).
 _MOST_COLUMNS = 12_000
-_MOST_PRODUCTS = 3e10
 # Rows whose products are summed at once.
 _ROWS = 50_000
-# Products of a dense matrix run so many times faster than those of a sparse one.
-_DENSE_SPEED = 20
 # Vectors that ARPACK keeps for each direction, and at least; its default is 20 in all. With more
 # there are fewer restarts, and they are cheap here.
 _KEPT_EACH, _FEWEST_KEPT = 4, 60
@@ -61,29 +58,19 @@ class PartialGSVD:
         ``A X = U diag(c)`` and ``B X = V diag(s)``, exactly by construction.
     H : ndarray, (k, d)
         Rows of the joint frame, signed as in :func:`cospan.gsvd`.
-    U, V : ndarray, (p, k) and (q, k), or None
+    U, V : ndarray, (p, k) and (q, k)
         Left vectors. A column is zero where c or s is 0, by the rule of :func:`cospan.gsvd`.
     residuals : ndarray, (k,)
         ‖Aᴴu - c h‖/‖A‖ and ‖Bᴴv - s h‖/‖B‖ (Frobenius norms), the larger one: how far the
         direction is from one of the full GSVD.
-
-    Examples
-    --------
-    >>> from scipy.sparse import random_array
-    >>> from cospan import gsvds
-    >>> rng = np.random.default_rng(0)
-    >>> A, B = (random_array((300, 50), density=0.1, rng=rng) for _ in range(2))
-    >>> found = gsvds(A, B, k=2)
-    >>> found.H.shape, bool(found.residuals.max() < 1e-6)
-    ((2, 50), True)
     """
 
     c: np.ndarray
     s: np.ndarray
     X: np.ndarray
     H: np.ndarray
-    U: np.ndarray | None
-    V: np.ndarray | None
+    U: np.ndarray
+    V: np.ndarray
     residuals: np.ndarray
 
     @property
@@ -110,8 +97,6 @@ def gsvds(
     *,
     which: str = "A",
     tol: float = 0.0,
-    maxiter: int | None = None,
-    compute_uv: bool = True,
     random_state: int = 0,
 ) -> PartialGSVD:
     """The k most extreme directions of two large matrices with the same columns.
@@ -128,10 +113,6 @@ def gsvds(
         The ones nearest to A (largest c/s), nearest to B, or half of them from either end.
     tol : float
         Accuracy of the eigenvalues cos 2θ at which to stop; 0 is machine precision.
-    maxiter : int, optional
-        Restarts of the Lanczos method at most.
-    compute_uv : bool
-        False leaves out U and V.
     random_state : int
         Seed of the starting vector: the same one gives the same directions.
 
@@ -160,7 +141,6 @@ def gsvds(
     if not (isinstance(tol, int | float | np.number) and 0 <= tol < 1):
         raise InputError(f"tol is {tol!r}; it must be a number in [0, 1).")
     rng = np.random.default_rng(as_seed(random_state))
-    compute_uv = as_flag(compute_uv, "compute_uv")
     a, b, alive = _as_operators(A, B)
     if a.shape[1] == 0:
         raise InputError("A and B are zero: there is no direction to find.")
@@ -172,46 +152,34 @@ def gsvds(
         )
     ends = {"A": (k, 0), "B": (0, k), "both": (k - k // 2, k // 2)}[which]
     parts = [
-        _extremes(space, side, count, tol, maxiter, rng)
+        _extremes(space, side, count, tol, rng)
         for side, count in zip("AB", ends, strict=True)
         if count
     ]
-    return _finished(a, b, np.concatenate(parts, axis=1), alive, compute_uv)
+    return _finished(a, b, np.concatenate(parts, axis=1), alive)
 
 
 def _extremes(
-    space: _BySquares | _ByLeastSquares,
-    side: str,
-    count: int,
-    tol: float,
-    maxiter: int | None,
-    rng: np.random.Generator,
+    space: _BySquares | _ByLeastSquares, side: str, count: int, tol: float, rng: np.random.Generator
 ) -> np.ndarray:
     """Vectors x of the directions nearest to one side."""
     operator = space.operator(side)
     n = operator.shape[0]
     start = rng.standard_normal(n).astype(operator.dtype)
+    kept = min(n, max(_KEPT_EACH * count, _FEWEST_KEPT))
     try:
         _, vectors = scipy.sparse.linalg.eigsh(
-            operator,
-            count,
-            which="LA",
-            v0=start,
-            tol=tol,
-            maxiter=maxiter,
-            ncv=min(n, max(_KEPT_EACH * count, _FEWEST_KEPT)),
+            operator, count, which="LA", v0=start, tol=tol, ncv=kept
         )
     except scipy.sparse.linalg.ArpackNoConvergence as stopped:
         raise InputError(
-            f"{len(stopped.eigenvalues)} of {count} directions were found within maxiter "
-            "restarts; raise maxiter, or ask for a coarser tol such as 1e-8."
+            f"{len(stopped.eigenvalues)} of {count} directions were found; ask for fewer, or for "
+            "a coarser tol such as 1e-8."
         ) from None
     return space.directions(side, vectors)
 
 
-def _finished(
-    a: _Operator, b: _Operator, X: np.ndarray, alive: np.ndarray | None, compute_uv: bool
-) -> PartialGSVD:
+def _finished(a: _Operator, b: _Operator, X: np.ndarray, alive: np.ndarray | None) -> PartialGSVD:
     """Everything else from A, B and the vectors."""
     AX, BX = a.times(X), b.times(X)
     lengths_a, lengths_b = np.linalg.norm(AX, axis=0), np.linalg.norm(BX, axis=0)
@@ -235,17 +203,11 @@ def _finished(
     largest = H[np.abs(H).argmax(axis=0), np.arange(H.shape[1])]
     phase = (largest / np.abs(largest)).conj()
     X, AX, BX, H = (x * phase for x in (X, AX, BX, H))
-    U, V = (AX / over_c, BX / over_s) if compute_uv else (None, None)
-    rows = np.ascontiguousarray(H.conj().T)
     if alive is not None:  # columns of A and B that were left out come back
-        X, rows = _spread(X, alive), _spread(rows.T, alive).T
-    return PartialGSVD(c, s, X, rows, U, V, residuals)
-
-
-def _spread(X: np.ndarray, alive: np.ndarray) -> np.ndarray:
-    full = np.zeros((len(alive), X.shape[1]), X.dtype)
-    full[alive] = X
-    return full
+        place = np.cumsum(alive) - 1
+        X, H = (np.where(alive[:, None], x[place], 0) for x in (X, H))
+    rows = np.ascontiguousarray(H.conj().T)
+    return PartialGSVD(c, s, X, rows, AX / over_c, BX / over_s, residuals)
 
 
 # ---- matrices that are only multiplied with ---------------------------------------------------
@@ -334,15 +296,7 @@ def _whitened(a: _Operator, b: _Operator) -> _BySquares | _ByLeastSquares:
     weights = 1 / (a.norm or 1.0), 1 / (b.norm or 1.0)
     if a.entries is None or b.entries is None or a.shape[1] > _MOST_COLUMNS:
         return _ByLeastSquares(a, b, weights)
-    if _products(a.entries) + _products(b.entries) > _MOST_PRODUCTS:
-        return _ByLeastSquares(a, b, weights)
     return _BySquares(a, b, weights)
-
-
-def _products(X: Any) -> float:
-    if scipy.sparse.issparse(X):
-        return float((np.diff(X.indptr).astype(float) ** 2).sum())
-    return float(X.shape[0] * X.shape[1] ** 2 / _DENSE_SPEED)
 
 
 def _gram(X: Any) -> np.ndarray:
@@ -358,7 +312,7 @@ def _gram(X: Any) -> np.ndarray:
 
 
 class _BySquares:
-    """W from M = AᴴA + BᴴB: a Cholesky factor, or eigenvectors where M is nearly singular.
+    """Wᴴ from M = AᴴA + BᴴB: an inverse Cholesky factor, or scaled eigenvectors.
 
     Squaring costs half the digits of what is weak in the stack, but not of the result.
     """
@@ -366,57 +320,36 @@ class _BySquares:
     def __init__(self, a: _Operator, b: _Operator, weights: tuple[float, float]) -> None:
         self._a, self._b, self._weights = a, b, weights
         total = weights[0] ** 2 * _gram(a.entries) + weights[1] ** 2 * _gram(b.entries)
-        total = np.asfortranarray(total)
-        factor = _cholesky(total)
-        self._triangular = factor is not None
-        # Wᴴ is the inverse of the one, and the other itself.
-        self._root: np.ndarray = _inverse_root(total) if factor is None else factor
+        self._root = _inverse_root(np.asfortranarray(total))
         self.dimension = self._root.shape[1]
 
-    def _back(self, z: np.ndarray) -> np.ndarray:
-        """Wᴴ z."""
-        if not self._triangular:
-            return np.asarray(self._root @ z)
-        return np.asarray(scipy.linalg.solve_triangular(self._root, z, check_finite=False))
-
-    def _forth(self, x: np.ndarray) -> np.ndarray:
-        """W x."""
-        if not self._triangular:
-            return np.asarray(self._root.conj().T @ x)
-        solved = scipy.linalg.solve_triangular(self._root, x, trans="C", check_finite=False)
-        return np.asarray(solved)
-
-    def operator(self, side: str) -> Any:
+    def operator(self, side: str) -> scipy.sparse.linalg.LinearOperator:
         sign = 1.0 if side == "A" else -1.0
         alpha, beta = (sign * weight**2 for weight in self._weights)
+        forth = np.ascontiguousarray(self._root.conj().T)
 
         def times(z: np.ndarray) -> np.ndarray:
-            x = self._back(z.ravel())[:, None]
+            x = self._root @ z.reshape(-1, 1)
             image = alpha * self._a.adjoint_times(self._a.times(x))
             image -= beta * self._b.adjoint_times(self._b.times(x))
-            return self._forth(image.ravel())
+            return np.asarray(forth @ image).ravel()
 
         shape = (self.dimension, self.dimension)
         return scipy.sparse.linalg.LinearOperator(shape, matvec=times, dtype=self._a.dtype)
 
     def directions(self, side: str, vectors: np.ndarray) -> np.ndarray:
         """The x that belong to eigenvectors."""
-        return self._back(vectors)
-
-
-def _cholesky(total: np.ndarray) -> np.ndarray | None:
-    """The upper triangular factor, or None where the matrix is nearly singular."""
-    try:
-        factor = scipy.linalg.cholesky(total, check_finite=False)
-    except np.linalg.LinAlgError:
-        return None
-    diagonal = np.abs(np.diagonal(factor))
-    regular = diagonal.min() > GRAM_RANK * diagonal.max()
-    return np.asarray(factor) if regular else None
+        return np.asarray(self._root @ vectors)
 
 
 def _inverse_root(total: np.ndarray) -> np.ndarray:
-    """E Λ^(-1/2) for the eigenvalues Λ that are more than rounding."""
+    """Wᴴ with W M Wᴴ = 1, on the eigenvectors of M that are more than rounding."""
+    with suppress(np.linalg.LinAlgError):
+        factor = scipy.linalg.cholesky(total, check_finite=False)
+        diagonal = np.abs(np.diagonal(factor))
+        if diagonal.min() > GRAM_RANK * diagonal.max():
+            (invert,) = scipy.linalg.get_lapack_funcs(("trtri",), (factor,))
+            return np.asarray(invert(factor)[0])
     values, vectors = scipy.linalg.eigh(total, driver="evd", check_finite=False)
     keep = values > GRAM_RANK**2 * values[-1]
     return np.asarray(vectors[:, keep] / np.sqrt(values[keep]))
@@ -458,7 +391,7 @@ class _ByLeastSquares:
         )
         return np.asarray(found[0])
 
-    def operator(self, side: str) -> Any:
+    def operator(self, side: str) -> scipy.sparse.linalg.LinearOperator:
         own = self._a if side == "A" else self._b
         weight = self._weights[0 if side == "A" else 1]
 

@@ -75,7 +75,7 @@ def monitor(
     progress : callable, optional
         Called as ``progress(stage, done, of)``.
     **options
-        For the sources: columns, categorical, numeric, drop, keep, strict.
+        For the sources: columns, categorical, numeric, drop, keep.
 
     Examples
     --------

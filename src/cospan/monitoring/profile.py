@@ -44,7 +44,7 @@ UNREAD = 0.5
 #: Repeated rows are a finding above what is usual: by this many deviations, and by this many rows.
 DEVIATIONS, MORE_ROWS = 4, 5
 #: Options of the sources that say how columns are read, and are needed again for every window.
-READ_AS = ("categorical", "numeric", "keep", "strict")
+READ_AS = ("categorical", "numeric", "keep")
 _ONE_WINDOW = Every("rows", 2**62)
 
 
@@ -95,7 +95,7 @@ class Profile:
     time : str
         The column of times; empty where there is none.
     options : dict
-        How columns are read: categorical, numeric, keep, strict, where they were given.
+        How columns are read: categorical, numeric, keep, where they were given.
     windows : Measured
         The windows of the reference.
 
@@ -144,7 +144,7 @@ class Profile:
             Rows to keep.
         name : str, optional
         **options
-            For the sources: columns, categorical, numeric, drop, keep, strict.
+            For the sources: columns, categorical, numeric, drop, keep.
         """
         keep, window = as_count(rows, "rows", least=2), None if every is None else as_every(every)
         if window is None and time is not None:
