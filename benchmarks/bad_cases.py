@@ -1,4 +1,4 @@
-"""The bad inputs of bench_bad_inputs.py, as data."""
+"""The bad inputs of inputs_bad.py, as data."""
 
 import gzip
 import io

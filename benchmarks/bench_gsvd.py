@@ -4,6 +4,7 @@
     python benchmarks/bench_gsvd.py            this one, two to three minutes
     python benchmarks/bench_gsvd.py --quick    without LAPACK, seconds
     python benchmarks/bench_gsvd.py --small    pairs from 3 x 3 up only, seconds
+    python benchmarks/bench_gsvd.py --accuracy how accurate it is, some minutes
     python benchmarks/bench_gsvd.py --sparse   gsvds on 200,000 x 5,000 only, some minutes
     python benchmarks/bench_gsvd.py --cpu      CPU time on one thread, for a busy machine
 
@@ -222,12 +223,19 @@ def bench_sparse(rows=200_000, d=5_000, density=1e-3):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="leave LAPACK out")
+    parser.add_argument(
+        "--quick", action="store_true", help="leave LAPACK out, or a tenth of the pairs"
+    )
     parser.add_argument("--small", action="store_true", help="small pairs only")
     parser.add_argument("--sparse", action="store_true", help="the sparse pair only")
+    parser.add_argument("--accuracy", action="store_true", help="errors and ranks, no times")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--cpu", action="store_true", help="CPU time of one thread")
     options = parser.parse_args()
+    if options.accuracy:
+        from gsvd_accuracy import measure  # which takes its pairs from here
+
+        return measure(options.quick)
     if options.cpu:
         global clock
         clock, options.threads = time.process_time, 1

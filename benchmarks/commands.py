@@ -125,8 +125,8 @@ def mishandled(ended, memory=MEMORY):
 
 def first_finding(result, columns):
     """The first finding in the JSON of a comparison, or its first sentence about a column."""
-    if result.get("findings"):
-        return json.dumps(result["findings"][0])
-    sentences = result["sentences"]
+    for findings in (result["schema_changes"], *(pair["findings"] for pair in result["pairs"])):
+        if findings:
+            return json.dumps(findings[0])
     named = re.compile(r"\b(" + "|".join(map(re.escape, columns)) + r")\b")
-    return next(filter(named.search, sentences), "")
+    return next(filter(named.search, result["sentences"]), "")

@@ -145,14 +145,6 @@ def test_attributions_agree(xp):
     assert_allclose(arrays.to_numpy(found.total), expected.total, atol=1e-10)
 
 
-def test_chunks_score_like_the_whole(xp):
-    A, B, Z = pair()
-    frame = JointFrame.fit(xp(A), xp(B), shrinkage=0.1)
-    whole = degrees(frame.align(xp(Z)))
-    parts = [degrees(part) for part in frame.align(iter([xp(Z[:11]), xp(Z[11:])]))]
-    assert_allclose(np.concatenate(parts), whole, atol=1e-10)
-
-
 # ---- Cholesky-QR ------------------------------------------------------------------------------
 
 

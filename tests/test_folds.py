@@ -97,14 +97,6 @@ def test_a_row_says_nothing_about_itself_nor_about_its_fold():
     assert np.abs(other.cost_a[dealt != dealt[3]] / one.cost_a[dealt != dealt[3]] - 1).max() > 1e-3
 
 
-def test_swapping_the_sets_turns_every_angle():
-    A, B = pair()
-    found, turned = compare(A, B, **QUICK), compare(B, A, **QUICK)
-    assert float(turned.size) == pytest.approx(float(found.size), abs=1e-12)
-    theta = found.groups[0].angles.alignment.theta
-    assert_allclose(turned.groups[1].angles.alignment.theta, np.pi / 2 - theta, atol=1e-9)
-
-
 def test_chunks_and_a_second_pass_give_the_same_scores(monkeypatch):
     A, B = pair(900, 700)
     found = compare(A, B, **SETTLED, **QUICK)

@@ -12,11 +12,13 @@ from cospan.cli.terminal import Terminal
 from cospan.model_file import to_bytes
 from cospan.model_file.container import is_file_of
 
-FUZZ = Path(__file__).parents[1] / "benchmarks" / "bench_fuzz.py"
+FUZZ = Path(__file__).parents[1] / "benchmarks" / "bench_inputs.py"
 
 
 def test_damaged_files_are_read_or_refused_in_one_sentence():
-    found = subprocess.run([sys.executable, str(FUZZ), "150"], capture_output=True, text=True)
+    found = subprocess.run(
+        [sys.executable, str(FUZZ), "fuzz", "150"], capture_output=True, text=True
+    )
     assert found.returncode == 0, found.stdout + found.stderr[-300:]
     assert "150 damaged files" in found.stdout
 

@@ -78,20 +78,6 @@ def test_every_set_is_its_strengths_times_the_directions():
         assert_allclose(np.linalg.norm(U, axis=0), 1, atol=1e-10)
 
 
-def test_directions_are_eigenvectors_of_the_mean_of_inverses_outside_groups():
-    """τ between its bounds, smallest where all sets are alike."""
-    rng = np.random.default_rng(6)
-    sets = [rng.normal(size=(50, 8)) * rng.uniform(0.2, 3, 8) for _ in range(4)]
-    frame = ManyFrame.fit(sets, span="linear", center="none", shrinkage=0)
-    K, ridge = 4, 1 / 4
-    most = (1 / (1 + ridge) + (K - 1) / ridge) / K
-    assert (frame.tau >= 1 / (1 / K + ridge) - 1e-12).all()
-    assert (frame.tau <= most + 1e-12).all()
-    alike = ManyFrame.fit([sets[0]] * 4, span="linear", center="none", shrinkage=0)
-    assert_allclose(alike.tau, 1 / (1 / K + ridge), atol=1e-12)
-    assert_allclose(alike.sigma, 1 / np.sqrt(K), atol=1e-12)
-
-
 def test_two_sets_have_the_frame_of_their_pair():
     rng = np.random.default_rng(7)
     A, B = rng.normal(size=(40, 5)) * [1, 2, 3, 4, 5], rng.normal(size=(30, 5))
@@ -112,20 +98,6 @@ def test_moments_are_taken_about_each_sets_own_mean():
     assert_allclose(shifted.directions, plain.directions, atol=1e-9)
     linear = ManyFrame.fit(moved, shrinkage=0.1, span="linear")
     assert np.abs(linear.sigma - plain.sigma).max() > 0.1
-
-
-def test_own_units_make_every_feature_count_the_same():
-    rng = np.random.default_rng(9)
-    scale = np.array([1e6, 1e-6, 1, 1, 1000])
-    sets = [rng.normal(size=(40, 5)) * rng.uniform(0.3, 3, 5) for _ in range(3)]
-    plain, scaled = (
-        ManyFrame.fit([X * factor for X in sets], shrinkage=0.1, units="own")
-        for factor in (np.ones(5), scale)
-    )
-    assert_allclose(scaled.sigma, plain.sigma, atol=1e-10)
-    assert_allclose(scaled.strength, plain.strength, rtol=1e-9)
-    turned = np.sign((scaled.directions / scale * plain.directions).sum(axis=1))[:, None]
-    assert_allclose(turned * scaled.directions / scale, plain.directions, atol=1e-9)
 
 
 def test_a_given_centre_and_the_choices_of_the_costs_are_kept():

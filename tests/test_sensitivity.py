@@ -73,13 +73,7 @@ def test_the_standing_study_tries_every_setting(sets, labels):
 
 def test_settings_without_effect_change_nothing(sets):
     A, B, Z = sets
-    over = {
-        "noise": [0],
-        "training_noise": [0.0],
-        "rows": [1.0],
-        "rank": [1.0],
-        "span": ["affine"],
-    }
+    over = {"noise": [0], "training_noise": [0.0], "rows": [1.0], "rank": [1.0], "span": ["affine"]}
     study = sensitivity(A, B, Z, over=over, shrinkage=0.1)
     assert max(r.mean_degrees for r in study.rows) < 1e-6
 
@@ -122,13 +116,6 @@ def test_same_seed_same_bits_other_seed_other_draws(sets):
     studies = [sensitivity(*sets, over=over, shrinkage=0.1, random_state=k) for k in (1, 1, 2)]
     assert repr(studies[0].rows) == repr(studies[1].rows)
     assert repr(studies[0].rows) != repr(studies[2].rows)
-
-
-def test_repeats_are_different_draws(sets):
-    once, twice = (
-        sensitivity(*sets, over={"noise": [0.3]}, shrinkage=0.1, repeats=n).rows[1] for n in (1, 2)
-    )
-    assert once.mean_degrees != twice.mean_degrees
 
 
 def test_what_is_automatic_is_chosen_anew_and_reported(sets):
@@ -188,11 +175,10 @@ def test_printed_it_is_an_aligned_table(sets, labels):
 @pytest.mark.parametrize(
     ("over", "options", "message"),
     [
+        (["shrinkage"], {}, "must name settings"),
         ({"shrinkages": [0.1]}, {}, "setting 'shrinkages'"),
         ({"center": "pooled"}, {}, "list of values"),
-        ({"noise": 0.1}, {}, "list of values"),
         ({"noise": [-1]}, {}, "noise is -1"),
-        ({"noise": [math.nan]}, {}, "noise is nan"),
         ({"training_noise": ["much"]}, {}, "training_noise is 'much'"),
         ({"rank": [2]}, {}, "rank is 2"),
         ({"rows": [0]}, {}, "rows is 0"),
@@ -200,13 +186,10 @@ def test_printed_it_is_an_aligned_table(sets, labels):
         ({"rows": [1.5]}, {}, "share in"),
         ({"shrinkage": [1.5]}, {}, "shrinkage is 1.5"),
         ({"weighting": ["both"]}, {}, "weighting is 'both'"),
-        ({"units": ["metres"]}, {}, "units is 'metres'"),
-        ({"dof": [-1]}, {}, "dof is -1"),
         ({}, {"center": "each"}, 'center belongs to span="linear"'),
         ({}, {"labels": [0, 1]}, "60 rows of Z"),
         ({}, {"labels": np.zeros(60)}, "both of them"),
         ({}, {"repeats": 0}, "repeats"),
-        ({}, {"random_state": -1}, "random_state"),
         ({}, {"random_state": None}, "random_state"),
         ({}, {"bins": 0}, "bins"),
     ],
@@ -231,9 +214,3 @@ def test_columns_in_another_order_are_refused(sets):
     Z.columns = names[::-1]
     with pytest.raises(InputError, match="Z has A's columns in another order"):
         sensitivity(A, B, Z, over={"shrinkage": [0.1]})
-
-
-@pytest.mark.parametrize("over", [["shrinkage"], "shrinkage", 3])
-def test_a_study_without_names_of_settings_is_refused(sets, over):
-    with pytest.raises(InputError, match="must name settings"):
-        sensitivity(*sets, over=over)

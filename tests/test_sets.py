@@ -7,7 +7,6 @@ from dataclasses import fields
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import multivariate_t
 from sklearn.datasets import load_digits
 
 from cospan import AlignmentAngleClassifier, JointFrame, Summary
@@ -22,8 +21,6 @@ from cospan.model import (
     SetCosts,
     Settings,
     calibrated_weights,
-    fit_calibration,
-    log_odds_of,
 )
 from cospan.model.choice import SHRINKAGE_GRID, left_out_grid, pooled_costs
 
@@ -146,43 +143,6 @@ def test_identical_sets_are_not_separated_at_all(K):
         assert frame.gain == 0
         assert_allclose(frame.align(X).degrees, 45, atol=1e-12)
         assert_allclose(frame.leave_one_out(X, X).a.degrees, 45, atol=1e-12)
-
-
-@pytest.mark.parametrize("dof", [1.0, 4.0])
-def test_calibration_by_theory_is_the_likelihood_ratio_of_t_distributions(dof):
-    """Without rows to leave out: log tan²θ is log t_ν(z; B) - log t_ν(z; A)."""
-    A, B = drawn(2, 50, 3)
-    summaries = [Summary.of(x, sample_size=0) for x in (A, B)]
-    frame = JointFrame.from_summaries(*summaries, shrinkage=0.1, dof=dof, pooling=0)
-    assert frame.gain == (dof + 3) / 2
-    g, Z = frame.geometry, np.random.default_rng(3).normal(size=(30, 3)) * 2
-    T = np.diag(np.asarray(g.unit) ** 2)
-    scales = [0.9 * np.cov(x.T, bias=True) + 0.1 * T for x in (A, B)]
-    densities = [
-        multivariate_t(x.mean(axis=0), scale, df=dof).logpdf(Z)
-        for x, scale in zip((A, B), scales, strict=True)
-    ]
-    found = 2 * np.log(np.tan(frame.align(Z).theta))
-    assert_allclose(found, densities[1] - densities[0], atol=1e-8)
-
-
-def test_calibration_is_the_balanced_logistic_fit_with_smoothed_targets():
-    """Against scikit-learn on rows doubled into both classes, weighted by the targets."""
-    from sklearn.linear_model import LogisticRegression
-
-    rng = np.random.default_rng(0)
-    own = np.repeat([0, 1], [40, 90])
-    squared = np.exp(rng.normal(size=(130, 2)) + 0.7 * np.eye(2)[1 - own])
-    found = fit_calibration(log_odds_of(squared), own, np.ones(130))
-    ratio = np.log(squared[:, 0] / squared[:, 1])
-    size = np.where(own == 0, 40, 90)
-    right = (size + 1) / (size + 2)
-    x = np.concatenate([ratio, ratio])[:, None]
-    y = np.concatenate([own, 1 - own])
-    weight = np.concatenate([right, 1 - right]) / np.tile(size, 2)
-    model = LogisticRegression(C=np.inf, tol=1e-12, max_iter=10_000).fit(x, y, weight)
-    assert found.gain == pytest.approx(model.coef_[0, 0], rel=1e-4)
-    assert found.zero == pytest.approx(-model.intercept_[0] / model.coef_[0, 0], abs=1e-3)
 
 
 def test_probabilities_sum_to_one_whatever_the_costs():

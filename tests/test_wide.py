@@ -1,4 +1,4 @@
-"""More features than rows: exactly in the row space, and by summaries of low rank."""
+"""More features than rows: exactly in the row space."""
 
 import tracemalloc
 from dataclasses import replace
@@ -8,21 +8,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from cospan import JointFrame, Summary
-from cospan.errors import InputError
 from cospan.model import PreparedSets, SetCosts
 
 
 def wide(p, d, seed=0, shift=0.0):
     rng = np.random.default_rng(seed)
     return rng.standard_normal((p, d)) * np.geomspace(3, 0.1, d) + shift
-
-
-def falling(n, d, seed, ranks=40):
-    """Rows with a fast falling spectrum in directions of their own."""
-    rng = np.random.default_rng(seed)
-    axes = rng.standard_normal((ranks, d)) / np.sqrt(d)
-    weights = rng.standard_normal((n, ranks)) * (10 / np.arange(1, ranks + 1) ** 1.5)
-    return weights @ axes + 1e-3 * rng.standard_normal((n, d))
 
 
 def direct_costs(A, B, Z, shrinkage, units):
@@ -103,26 +94,6 @@ def test_the_automatic_shrinkage_sees_the_rows_it_holds():
     assert JointFrame.from_summaries(*sampled).shrinkage == held
 
 
-@pytest.mark.parametrize("units", ["own", "common"])
-def test_an_outline_tries_settings_like_the_sets_themselves(units):
-    """Coordinates from inner products alone: the same rows, up to a rotation."""
-    prepared = PreparedSets([Summary.of(wide(n, 300, n, n / 50)) for n in (25, 20, 15)])
-    full, outline = prepared.working(units), prepared.working(units, outlined=True)
-    assert outline.outlined
-    assert not full.outlined
-    steps = [one.trial(99).rows + one.means()[one.trial(99).own] for one in (full, outline)]
-    products = [rows @ rows.T for rows in steps]
-    assert_allclose(*products, atol=1e-9 * np.abs(products[0]).max())
-    assert not prepared.working(units).outlined
-
-
-def test_weighted_rows_are_not_taken_for_rows_of_weight_one():
-    A, B = wide(25, 300), wide(20, 300, 1, 0.2)
-    summary = Summary.of(A, np.linspace(1, 3, 25))
-    assert not summary._holds_rows
-    JointFrame.fit(A, B, sample_weight_a=np.linspace(1, 3, 25))
-
-
 def test_wide_rows_never_need_memory_of_the_features_squared():
     A, B = wide(30, 20_000), wide(20, 20_000, 1)
     rows = A.nbytes + B.nbytes
@@ -184,70 +155,3 @@ def test_fast_sets_of_few_rows_that_together_are_many_work_in_matrices():
     found = JointFrame.from_summaries(*pair, shrinkage=0.1)
     assert not PreparedSets(pair).working("own").factored
     assert_allclose(found.align(Z).theta, JointFrame.fit(A, B, shrinkage=0.1).align(Z).theta)
-
-
-# ---- low rank ---------------------------------------------------------------------------------
-
-
-def test_enough_rank_is_exact():
-    A, B, Z = wide(40, 200), wide(30, 200, 1, 0.1), wide(20, 200, 2)
-    exact = JointFrame.fit(A, B, shrinkage=0.1)
-    pair = [Summary.of(X, rank=60) for X in (A, B)]
-    assert [round(summary.captured, 12) for summary in pair] == [1, 1]
-    found = JointFrame.from_summaries(*pair, shrinkage=0.1)
-    assert_allclose(found.align(Z).theta, exact.align(Z).theta, atol=1e-8)
-
-
-def test_the_error_falls_with_the_rank():
-    A, B, Z = falling(900, 150, 0), falling(800, 150, 1), falling(60, 150, 0)
-    expected = JointFrame.fit(A, B, shrinkage=0.05).align(Z).degrees
-    errors = []
-    for rank in (5, 15, 40):
-        pair = [Summary.of_chunks(np.array_split(X, 7), rank=rank) for X in (A, B)]
-        found = JointFrame.from_summaries(*pair, shrinkage=0.05)
-        errors.append(np.abs(found.align(Z).degrees - expected).max())
-    assert errors[0] > 3 * errors[1] > 9 * errors[2]
-    assert errors[2] < 0.05
-
-
-def test_the_trace_stays_that_of_everything():
-    X = falling(700, 90, 0)
-    low = Summary.of_chunks(np.array_split(X, 5), rank=10)
-    assert low.trace == pytest.approx(Summary.of(X).trace, rel=1e-10)
-    assert low._scatter.shape == (10, 90)
-    assert 0.9 < low.captured < 1
-    assert repr(low) == "Summary(700 rows, 90 features, rank 10)"
-
-
-def test_the_rank_keeps_the_strongest_directions():
-    X = falling(600, 80, 3)
-    best = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[:10]
-    kept = np.linalg.svd(Summary.of(X, rank=10).R, compute_uv=False)
-    assert_allclose(kept[:5], best[:5], rtol=1e-3)
-
-
-def test_merging_summaries_of_a_rank():
-    X = falling(600, 80, 3)
-    merged = Summary.of(X[:250], rank=20) + Summary.of(X[250:], rank=15)
-    assert merged.rank == 20
-    whole = Summary.of(X)
-    gap = np.linalg.norm(merged.scatter_about() - whole.scatter_about(), 2)
-    assert gap < 0.02 * np.linalg.norm(whole.scatter_about(), 2)
-    with pytest.raises(InputError, match="differ in `rank` or `exact`"):
-        merged + whole
-
-
-def test_low_rank_needs_shrinkage_and_a_sensible_rank():
-    pair = [Summary.of(wide(50, 80, seed), rank=5) for seed in (0, 1)]
-    with pytest.raises(InputError, match="too few directions"):
-        JointFrame.from_summaries(*pair, shrinkage=0)
-    with pytest.raises(InputError, match="rank must be a whole number of at least 1, not 0"):
-        Summary.of(wide(5, 8), rank=0)
-
-
-def test_low_rank_chooses_its_shrinkage():
-    A, B = falling(300, 500, 0), falling(300, 500, 1)
-    frame = JointFrame.from_summaries(*(Summary.of(X, rank=30) for X in (A, B)))
-    assert frame.shrinkage > 0
-    new = frame.align(np.concatenate((falling(1300, 500, 0)[300:400], falling(400, 500, 1)[300:])))
-    assert (new.predict() == np.repeat([0, 1], 100)).mean() > 0.95

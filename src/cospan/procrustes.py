@@ -20,54 +20,36 @@ import scipy.linalg
 from cospan.base import arrays, factorizations
 from cospan.base.checks import as_option, as_rows, check_names, feature_names_of
 from cospan.base.notes import Note, warn
-from cospan.base.types import Array
+from cospan.base.types import Array, Floats, Index
 from cospan.errors import InputError
 from cospan.model import JointFrame, in_feature_units, shared_mask
-
-__all__ = ["RelativeProcrustes", "SpanView", "relative_procrustes", "span_view"]
 
 
 @dataclass(frozen=True, eq=False)
 class RelativeProcrustes:
-    """A rotation of the shared directions that carries X onto Y.
+    """A rotation of the shared directions that carries X onto Y."""
 
-    Attributes
-    ----------
-    rotation : ndarray, (k, k)
-        Orthogonal; shared coordinates of X times this come nearest to those of Y.
-    residual : float
-        ‖X̃R - Ỹ‖ / ‖Ỹ‖ in shared coordinates: 0 is a perfect fit.
-    plain_residual : float
-        The same quotient for plain Procrustes on the features (the frame's centre taken off).
-    used : ndarray of int, (k,)
-        The directions of the frame that count as shared.
-    metric : str
-        ``"frame"`` or ``"feature"``.
-    frame : JointFrame
-    lift : ndarray, (k, d)
-        Shared coordinates times this are in feature space.
-    """
-
-    rotation: np.ndarray = field(repr=False)
-    residual: float
-    plain_residual: float
-    used: np.ndarray = field(repr=False)
+    #: (k, k), orthogonal: shared coordinates of X times this come nearest to those of Y
+    rotation: Floats = field(repr=False)
+    residual: float  # ‖X̃R - Ỹ‖ / ‖Ỹ‖ in shared coordinates: 0 is a perfect fit
+    plain_residual: float  # the same for plain Procrustes on the features, the centre taken off
+    used: Index = field(repr=False)  # (k,): the directions of the frame that count as shared
     metric: str
     frame: JointFrame = field(repr=False)
-    lift: np.ndarray = field(repr=False)
-    _turn: np.ndarray | None = field(repr=False)  # from frame coordinates to those of the metric
+    lift: Floats = field(repr=False)  # (k, d): shared coordinates times this are in feature space
+    _turn: Floats | None = field(repr=False)  # from frame coordinates to those of the metric
 
     @property
     def n_directions(self) -> int:
         """How many directions were used."""
         return len(self.used)
 
-    def coordinates(self, Z: Any) -> np.ndarray:
+    def coordinates(self, Z: Any) -> Floats:
         """(n, k): the samples' shared coordinates, in which `rotation` acts."""
         check_names(Z, self.frame.feature_names, "Z")
         return _shared_coordinates(self.frame, Z, "Z", self.used, self._turn)
 
-    def transform(self, Z: Any) -> np.ndarray:
+    def transform(self, Z: Any) -> Floats:
         """(n, d): samples of X's kind with their shared part rotated; the rest stays as it is."""
         check_names(Z, self.frame.feature_names, "Z")
         rows = arrays.to_numpy(as_rows(Z, "Z", d=self.frame.n_features, allow_empty=True))
@@ -136,7 +118,11 @@ def relative_procrustes(
     if not len(used):
         raise InputError(f"No direction has min(c, s) above {shared_above:g}; lower shared_above.")
     if left.shape[0] < len(used):
-        warn([_too_few(left.shape[0], len(used))])
+        text = (
+            f"{left.shape[0]} pairs of rows do not fix a rotation of {len(used)} directions; the "
+            "rest of it is arbitrary."
+        )
+        warn([Note("few pairs", text, "Pass more pairs, or raise shared_above.", loud=True)])
     turn, lift = _metric_maps(frame, used, metric)
     rotation, residual = _fit(
         _shared_coordinates(frame, left, "X", used, turn),
@@ -146,9 +132,7 @@ def relative_procrustes(
     return RelativeProcrustes(rotation, residual, plain, used, metric, frame, lift, turn)
 
 
-def _metric_maps(
-    frame: JointFrame, used: np.ndarray, metric: str
-) -> tuple[np.ndarray | None, np.ndarray]:
+def _metric_maps(frame: JointFrame, used: Index, metric: str) -> tuple[Floats | None, Floats]:
     """How to turn frame coordinates into those of the metric, and those into features."""
     H = arrays.to_numpy(
         in_feature_units(arrays.pick(frame.core, used), frame.basis, frame.geometry)
@@ -161,35 +145,27 @@ def _metric_maps(
 
 
 def _shared_coordinates(
-    frame: JointFrame, Z: Any, name: str, used: np.ndarray, turn: np.ndarray | None
-) -> np.ndarray:
+    frame: JointFrame, Z: Any, name: str, used: Index, turn: Floats | None
+) -> Floats:
     rows = arrays.to_numpy(as_rows(Z, name, d=frame.n_features, allow_empty=True))
     shared = arrays.to_numpy(frame.coordinates(rows))[:, used]
     return shared if turn is None else arrays.matmul(shared, turn)
 
 
-def _fit(X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, float]:
+def _fit(X: Floats, Y: Floats) -> tuple[Floats, float]:
     """The rotation that carries X nearest to Y, and what remains relative to Y."""
     rotation, _ = scipy.linalg.orthogonal_procrustes(X, Y, check_finite=False)
     size = float(np.linalg.norm(Y))
     return rotation, float(np.linalg.norm(arrays.matmul(X, rotation) - Y)) / (size or 1.0)
 
 
-def _plain_residual(X: np.ndarray, Y: np.ndarray, center: np.ndarray) -> float:
+def _plain_residual(X: Floats, Y: Floats, center: Floats) -> float:
     X, Y = X - center, Y - center
     if 2 * len(X) < X.shape[1]:
         # Few rows: the best rotation acts in their span, and so does its residual.
         R = factorizations.triangular_factor(np.concatenate((X, Y)).T)
         X, Y = R[:, : len(X)].T, R[:, len(X) :].T
     return _fit(X, Y)[1]
-
-
-def _too_few(rows: int, directions: int) -> Note:
-    text = (
-        f"{rows} pairs of rows do not fix a rotation of {directions} directions; the rest of it "
-        "is arbitrary."
-    )
-    return Note("few pairs", text, "Pass more pairs, or raise shared_above.", loud=True)
 
 
 # ---- the span view ----------------------------------------------------------------------------

@@ -332,17 +332,27 @@ def value_text(value: float, kind: str) -> str:
     return number(value)
 
 
+def verdict_headline(verdict: Verdict) -> str:
+    """Whether two sets differ, and by how much, in one short sentence."""
+    a, b = set_names(verdict.sets)
+    if math.isnan(verdict.pvalue):
+        return f"There are too few rows to test whether {a} and {b} differ."
+    if not verdict.differs:
+        shared = any(one.kind in SCHEMA for one in verdict.findings)
+        return f"{a} and {b} show no difference{' in the columns they share' if shared else ''}."
+    if verdict.size not in AMOUNTS:
+        return f"{a} and {b} differ, by little."
+    return f"{a} and {b} differ by {AMOUNTS[verdict.size]} amount."
+
+
 def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
     """What columns are not the same; do they differ, how much, in what: most important first."""
-    a, b = set_names(verdict.sets)
     kinds, schema = verdict.kinds, schema_sentences(verdict)
     findings = [one for one in verdict.findings if one.kind not in SCHEMA]
-    if math.isnan(verdict.pvalue):
-        lines = [f"There are too few rows to test whether {a} and {b} differ."]
-    elif not verdict.differs:
-        lines = [f"There is no evidence that {a} and {b} differ ({chance(verdict.pvalue)})."]
-    else:
-        lines = [f"{a} and {b} differ ({chance(verdict.pvalue)})."]
+    lines = [verdict_headline(verdict)]
+    if not math.isnan(verdict.pvalue):
+        beyond = "This is beyond" if verdict.differs else "There is nothing beyond"
+        lines.append(f"{beyond} chance ({chance(verdict.pvalue)}).")
     if verdict.auc is not None:
         lines.append(size_sentence(verdict.auc))
     if not verdict.differs and verdict.smallest:
@@ -395,6 +405,7 @@ def schema_sentences(verdict: Verdict) -> tuple[str, ...]:
     return tuple(lines)
 
 
+AMOUNTS = {"small": "a small", "medium": "a medium", "large": "a large"}
 MADE_OF = {
     "location": "Most of the change ({share}) is in averages.",
     "scale": "Most of the change ({share}) is in the overall spread.",

@@ -1,8 +1,9 @@
 """Factorizations of matrices: LAPACK for NumPy, else a namespace's ``linalg``.
 
 QR is LAPACK's compact-WY one (`geqrt`), which ran 1.4 to 1.8 times faster than `geqrf`; its
-orthogonal factor is kept as an operator. An accelerator multiplies matrices tens of times faster
-than it makes Householder vectors: outside NumPy tall matrices are factored by Cholesky factors.
+orthogonal factor is kept as an operator (`gemqrt`), so that R alone costs no more than R. An
+accelerator multiplies matrices tens of times faster than it makes Householder vectors: outside
+NumPy tall matrices are factored by Cholesky factors.
 """
 
 from __future__ import annotations
@@ -187,12 +188,18 @@ def qr(x: Array, *, overwrite: bool = False) -> Orthogonal:
     k = min(m, n)
     if k == 0:
         return Orthogonal(np.zeros((k, n), x.dtype), lambda Y: np.zeros((m, Y.shape[1]), x.dtype))
-    (geqrt,) = scipy.linalg.get_lapack_funcs(("geqrt",), (x,))
+    geqrt, gemqrt = scipy.linalg.get_lapack_funcs(("geqrt", "gemqrt"), (x,))
     # What is not in column order is copied on the way; that copy may always be overwritten.
     overwrite = overwrite or not x.flags.f_contiguous
     packed, blocks, _ = geqrt(min(Q_BLOCK, k), np.asfortranarray(x), overwrite_a=overwrite)
-    R = np.tril(packed[:k].T).T  # in column order, as whatever comes next wants it
-    return Orthogonal(R, _Reflections(packed[:, :k], _scalars(blocks)))
+
+    def apply(Y: np.ndarray) -> np.ndarray:
+        padded = np.zeros((m, Y.shape[1]), dtype=x.dtype, order="F")
+        padded[:k] = Y
+        return np.asarray(gemqrt(packed[:, :k], blocks, padded, overwrite_c=1)[0])
+
+    # in column order, as whatever comes next wants it
+    return Orthogonal(np.tril(packed[:k].T).T, apply)
 
 
 def stacked_qr(a: Array, b: Array) -> Orthogonal:
@@ -200,16 +207,21 @@ def stacked_qr(a: Array, b: Array) -> Orthogonal:
     if not (_is_triangle(a) and _is_triangle(b) and a.shape == b.shape):
         return qr(namespace(a, b).concat((a, b), axis=0), overwrite=True)
     n = a.shape[1]
-    (tpqrt,) = scipy.linalg.get_lapack_funcs(("tpqrt",), (a, b))
+    tpqrt, tpmqrt = scipy.linalg.get_lapack_funcs(("tpqrt", "tpmqrt"), (a, b))
     R, vectors, blocks, _ = tpqrt(n, min(Q_BLOCK, n), np.asfortranarray(a), np.asfortranarray(b))
-    reflections = _TriangularReflections(np.tril(vectors.T).T, _scalars(blocks))
-    return Orthogonal(np.tril(R.T).T, reflections)
+
+    def apply(Y: np.ndarray) -> np.ndarray:
+        below = np.zeros(Y.shape, dtype=Y.dtype, order="F")
+        top, below, _ = tpmqrt(
+            n, vectors, blocks, np.array(Y, order="F"), below, overwrite_a=1, overwrite_b=1
+        )
+        return np.concatenate((top, below))
+
+    return Orthogonal(np.tril(R.T).T, apply)
 
 
 def explicit(factor: Orthogonal) -> Array:
     """Q itself, (rows, k)."""
-    if isinstance(factor.apply, _Reflections):
-        return factor.apply.columns()
     return factor.apply(identity(factor.R.shape[0], factor.R))
 
 
@@ -222,8 +234,10 @@ def orthonormal_columns(x: Array) -> tuple[Array, Array]:
         return x, np.zeros((0, 0), x.dtype)
     geqrt, orgqr = scipy.linalg.get_lapack_funcs(("geqrt", "orgqr"), (x,))
     packed, blocks, _ = geqrt(min(R_BLOCK, n), x, overwrite_a=1)
-    R = np.triu(packed[:n])
-    Q, _, _ = orgqr(packed, _scalars(blocks), lwork=ORGQR_BLOCK * n, overwrite_a=1)
+    R, index = np.triu(packed[:n]), np.arange(n)
+    # the scalars of the reflections are on the diagonals of the blocks
+    scalars = blocks[index % len(blocks), index]
+    Q, _, _ = orgqr(packed, scalars, lwork=ORGQR_BLOCK * n, overwrite_a=1)
     return Q, R
 
 
@@ -240,95 +254,11 @@ def complement(X: Array) -> Array:
     return whole[:, k:]
 
 
-def _scalars(blocks: np.ndarray) -> np.ndarray:
-    """The scalars of the reflections: they are on the diagonals of the compact-WY blocks."""
-    index = np.arange(blocks.shape[1])
-    return np.asarray(blocks[index % len(blocks), index])
-
-
 def _is_triangle(x: Array) -> bool:
     if not is_numpy(x) or x.shape[0] != x.shape[1] or not x.size:
         return False
     # a dense matrix shows it in its first column; only a triangle is looked at as a whole
     return not x[1:, 0].any() and not np.tril(x, -1).any()
-
-
-class _Reflections:
-    """Y -> Q Y for Q = (I - V T Vᴴ) [I; 0], with all reflections in one T: half of gemqrt's work.
-
-    T is not formed: its inverse is the upper triangle of VᴴV with the inverse scalars of the
-    reflections as its diagonal; their real part is half that of VᴴV. Nothing is prepared before
-    the first call, so that R alone costs no more than R.
-    """
-
-    def __init__(self, packed: np.ndarray, tau: np.ndarray) -> None:
-        self._vectors, self._tau = packed, tau
-        self._adjoint = 2 if packed.dtype.kind == "c" else 1  # BLAS's "conjugated and transposed"
-
-    @functools.cached_property
-    def _inverse(self) -> np.ndarray:
-        """T⁻¹; and V, which shares its memory with R before, is completed."""
-        V, k = self._vectors, self._vectors.shape[1]
-        top = np.tril(V[:k], -1)
-        np.fill_diagonal(top, 1)
-        V[:k] = top
-        return self._inverse_of(0)
-
-    def _inverse_of(self, beyond: int) -> np.ndarray:
-        """T⁻¹ of vectors whose squared lengths are by `beyond` larger than those of V's columns."""
-        V, tau = self._vectors, self._tau
-        idle = tau == 0  # columns that needed no reflection
-        V[:, idle] = 0
-        name = "herk" if V.dtype.kind == "c" else "syrk"
-        (rank_k,) = scipy.linalg.get_blas_funcs((name,), (V,))
-        inverse = np.asarray(rank_k(1.0, V, trans=self._adjoint))
-        half = (np.diagonal(inverse) + beyond) / 2
-        if V.dtype.kind == "c":
-            half = half.real + 1j * (1 / np.where(idle, 1, tau)).imag
-        np.fill_diagonal(inverse, np.where(idle, 1, half))
-        return inverse
-
-    def __call__(self, Y: np.ndarray) -> np.ndarray:
-        inverse = self._inverse
-        V, k = self._vectors, self._vectors.shape[1]
-        gemm, trmm, trsm = scipy.linalg.get_blas_funcs(("gemm", "trmm", "trsm"), (V,))
-        inner = trmm(1.0, V[:k], Y, trans_a=self._adjoint, lower=1)
-        inner = trsm(1.0, inverse, inner, overwrite_b=1)
-        product = np.asarray(gemm(-1.0, V, inner))
-        product[:k] += Y
-        return product
-
-    def columns(self) -> np.ndarray:
-        """Q itself: for Y = I the inner matrix is a triangle, and a third of the work goes."""
-        inverse = self._inverse
-        V, k = self._vectors, self._vectors.shape[1]
-        trmm, trsm = scipy.linalg.get_blas_funcs(("trmm", "trsm"), (V,))
-        inner = trsm(1.0, inverse, np.array(V[:k].conj().T, order="F"), overwrite_b=1)
-        product = np.asarray(trmm(-1.0, inner, V, side=1))
-        product[np.arange(k), np.arange(k)] += 1
-        return product
-
-
-class _TriangularReflections(_Reflections):
-    """The same for vectors [I; V] with an upper triangular V."""
-
-    @functools.cached_property
-    def _inverse(self) -> np.ndarray:
-        return self._inverse_of(1)
-
-    def __call__(self, Y: np.ndarray) -> np.ndarray:
-        inverse = self._inverse
-        V, n = self._vectors, self._vectors.shape[1]
-        trmm, trsm = scipy.linalg.get_blas_funcs(("trmm", "trsm"), (V,))
-        active = np.asfortranarray(np.where(self._tau[:, None] == 0, 0, Y))
-        inner = trsm(1.0, inverse, active, overwrite_b=1)
-        product = np.empty((2 * n, Y.shape[1]), dtype=V.dtype, order="F")
-        product[:n] = Y - inner
-        product[n:] = trmm(-1.0, V, inner)
-        return product
-
-    def columns(self) -> np.ndarray:
-        return self(np.eye(self._vectors.shape[1], dtype=self._vectors.dtype, order="F"))
 
 
 # ---- QR by Cholesky factors, in terms of the array-API standard alone ----------------------------

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cospan.base.checks import as_option
 from cospan.base.text import harmless, is_number, json_harmless
-from cospan.errors import InputError, MissingDependencyError
+from cospan.errors import MissingDependencyError
 
 __all__ = ["json_text", "make_dataframe", "plain", "without_formulas"]
 
@@ -31,23 +32,14 @@ def make_dataframe(columns: Mapping[str, ArrayLike], backend: str | None = None)
 
     The backend is ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default the first one installed.
 
-    >>> from cospan.base.tables import make_dataframe
     >>> make_dataframe({"id": ["x", "y"], "theta": [0.1, 1.2]}, backend="pandas")
       id  theta
     0  x    0.1
     1  y    1.2
     """
     arrays = {name: np.asarray(values) for name, values in columns.items()}
-    shapes = {name: array.shape for name, array in arrays.items()}
-    if any(len(shape) != 1 for shape in shapes.values()) or len(set(shapes.values())) > 1:
-        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-        raise InputError(f"Columns must be one-dimensional and of one length, but are: {listed}.")
-    if backend is None:
-        installed = [name for name in BACKENDS if importlib.util.find_spec(name) is not None]
-    elif backend not in BACKENDS:
-        raise InputError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}.")
-    else:
-        installed = [backend] if importlib.util.find_spec(backend) is not None else []
+    wanted = BACKENDS if backend is None else (as_option(backend, "backend", BACKENDS),)
+    installed = [name for name in wanted if importlib.util.find_spec(name) is not None]
     if not installed:
         raise MissingDependencyError(
             f"A table needs {backend or 'pandas, polars or pyarrow'}, which is not installed: "
@@ -69,9 +61,7 @@ _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 def without_formulas(columns: Mapping[str, Any]) -> dict[str, Any]:
     """The same columns for a CSV file: text that a spreadsheet would run begins with a quote.
 
-    Names and labels come from data, and ``=cmd|...`` in a cell is a program to some spreadsheets.
-    Numbers are left alone, also where they are text. Escape sequences are spelled out: a CSV file
-    is looked at on a terminal sooner or later.
+    Numbers are left alone, also where they are text; escape sequences are spelled out.
 
     >>> without_formulas({"id": ["=1+1", "-2.5", "x"], "n": np.array([-1])})
     {'id': ["'=1+1", '-2.5', 'x'], 'n': array([-1])}

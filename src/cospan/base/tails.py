@@ -8,10 +8,9 @@ x is as large with the probability
     k/(n + 1) · (1 + log(x/e)/S)^-(k - 1)          S = Σ log(x_i/e) over the other k - 1
 
 which allows for not knowing the mean: on average over samples it is exact, whatever the exponent.
-Tails that fall faster than a power get numbers that are too large. A heavy tail may show only far
-out, so half of the tail, a quarter and so on are tried too, and the largest probability counts.
-Below 100 numbers that stay near each other (the largest at most 5 times the median) e is added to
-all of them first: a tail between a power and an exponential.
+Half of the tail, a quarter and so on are tried too, and the largest probability counts: a heavy
+tail may show only far out. Below 100 numbers near each other (the largest at most 5 times the
+median) e is added to all of them first: a tail between a power and an exponential.
 """
 
 from __future__ import annotations

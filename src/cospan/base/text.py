@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 
 __all__ = [
-    "chance", "correlations", "count", "cut_middle", "exact_number", "first_line", "harmless",
-    "is_number", "json_harmless", "listed", "number", "p_text", "pair_of", "percent", "plural",
-    "printable", "quoted", "set_name", "share_text", "shares_text",
+    "chance", "correlations", "cut_middle", "exact_number", "first_line", "harmless", "is_number",
+    "json_harmless", "listed", "number", "p_text", "pair_of", "plural", "printable", "quoted",
+    "set_name", "share_text", "shares_text",
 ]  # fmt: skip
 
 # Names are cut in the middle where they are longer, and messages of other libraries at their end.
@@ -25,8 +25,7 @@ _WORDS = frozenset(
      "one", "two", "some", "any", "same", "more", "less", "")
 )  # fmt: skip
 
-#: What a terminal acts on when it is shown: controls but for tabs and line breaks, and signs that
-#: turn the direction of writing round.
+#: What a terminal acts on: controls but for tabs and line breaks, and signs that turn the writing.
 _ACTED_ON = [
     *(n for n in range(0xA0) if (n < 0x20 or n >= 0x7F) and chr(n) not in "\t\n"),
     *range(0x202A, 0x202F),
@@ -35,8 +34,7 @@ _ACTED_ON = [
 _NAMED = {n: repr(chr(n))[1:-1] for n in _ACTED_ON}
 _NAMED_IN_JSON = {n: f"\\u{n:04x}" for n in _ACTED_ON}
 
-#: A number with few digits stands for a value as far off as float32 is off decimal numbers. (Not
-#: with the other tolerances: they load NumPy, and `cospan --help` does without.)
+#: As far off as float32 is off decimal numbers. (Here, since `cospan --help` loads no NumPy.)
 AS_WRITTEN = 2.0**-24
 
 
@@ -69,11 +67,7 @@ def printable(text: object, width: int | None = None) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of another library's message, not too long, or else the error's kind.
-
-    >>> first_line(ValueError("Bad magic.\\nSee the manual.")), first_line(EOFError())
-    ('Bad magic', 'EOFError')
-    """
+    """The first line of another library's message, not too long, or else the error's kind."""
     lines = str(error).strip().splitlines()
     text = lines[0].rstrip(".") if lines else type(error).__name__
     return text if len(text) <= LONGEST_MESSAGE else text[: LONGEST_MESSAGE - 3] + "..."
@@ -89,11 +83,7 @@ def is_number(text: str) -> bool:
 
 
 def plural(n: int, thing: str) -> str:
-    """A count with its noun.
-
-    >>> plural(1, "row"), plural(12345, "row")
-    ('1 row', '12,345 rows')
-    """
+    """A count with its noun: 12,345 rows."""
     return f"{n:,} {thing}{'' if n == 1 else 's'}"
 
 
@@ -199,31 +189,9 @@ def share_text(share: float, places: int = 0) -> str:
 
 
 def shares_text(a: float, b: float) -> tuple[str, str]:
-    """Two shares, with a decimal where it takes one to tell them apart.
-
-    >>> shares_text(0.12, 0.31), shares_text(0.024, 0.019), shares_text(0.02, 0.02)
-    (('12%', '31%'), ('2.4%', '1.9%'), ('2%', '2%'))
-    """
+    """Two shares, with a decimal where it takes one to tell them apart: 2.4% and 1.9%."""
     rough, fine = ((share_text(a, places), share_text(b, places)) for places in (0, 1))
     return fine if rough[0] == rough[1] and fine[0] != fine[1] else rough
-
-
-def percent(share: float) -> str:
-    """The same with a decimal, for tables.
-
-    >>> percent(0.98372), percent(0.99999), percent(0.0), percent(0.0001)
-    ('98.4%', 'more than 99.9%', '0%', 'less than 0.1%')
-    """
-    return share_text(share, 1)
-
-
-def count(n: int) -> str:
-    """A whole number.
-
-    >>> count(1234567)
-    '1,234,567'
-    """
-    return f"{n:,}"
 
 
 def p_text(p: float, least: float = LEAST_P) -> str:
@@ -238,9 +206,5 @@ def p_text(p: float, least: float = LEAST_P) -> str:
 
 
 def chance(p: float) -> str:
-    """A p-value for a sentence.
-
-    >>> chance(0.0342), chance(1e-9)
-    ('p = 0.034', 'p at most 0.001')
-    """
+    """A p-value for a sentence: p = 0.034."""
     return f"p {'' if p <= LEAST_P_SAID else '= '}{p_text(p, LEAST_P_SAID)}"

@@ -249,7 +249,7 @@ def read_sets(opened: Opened, exact: bool, progress: Progress | None) -> ReadSet
     source, alone = opened.first, len(opened.sources) == len(opened.names)
     size = sample_size(source.n_features)
     # Numbered rows: the sample is the same wherever the rows are read, and in whatever order.
-    options = [SummaryOptions(exact, None, size, SAMPLE_SEED, x, first_row=0) for x in opened.names]
+    options = [SummaryOptions(exact, size, SAMPLE_SEED, x, first_row=0) for x in opened.names]
     growing = [_Growing(one, n_folds, source, small=not alone) for one in options]
     found: dict[int, ReadSet] = {}
     for number, source in enumerate(opened.sources):

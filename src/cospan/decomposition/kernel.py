@@ -124,10 +124,6 @@ class _Reduced(NamedTuple):
 
 def _in_steps(A: Array, B: Array, tolerances: Tolerances, wanted: Wanted) -> Factors:
     """The GSVD of a scaled pair, by way of a smaller one."""
-    if A.shape[0] + B.shape[0] <= A.shape[1]:
-        core = _of_independent_rows(A, B, tolerances.stack, wanted.frame)
-        if core is not None:
-            return core
     # Few rows: the frame lives in their span, so work there.
     A, B, span = _into_row_space(A, B)
     # Many rows: each matrix may be replaced by its triangular factor.
@@ -144,25 +140,6 @@ def _in_steps(A: Array, B: Array, tolerances: Tolerances, wanted: Wanted) -> Fac
     U = None if core.U is None else a.restore(core.U)
     V = None if core.V is None else b.restore(core.V)
     return core._replace(U=U, V=V)
-
-
-def _of_independent_rows(A: Array, B: Array, tol: float, frame: bool) -> Factors | None:
-    """The GSVD of a pair whose rows all are independent, or None if they are not.
-
-    Then nothing is shared, and H is made of the principal axes of A and of B.
-    """
-    xp = arrays.namespace(A, B)
-    stack = xp.concat((A, B), axis=0)
-    if not surely_regular(factorizations.triangular_factor(arrays.adjoint(stack)), tol):
-        return None
-    p, q = A.shape[0], B.shape[0]
-    c = arrays.real_zeros((p + q,), A)
-    ones = xp.ones_like(c)
-    c, s = xp.concat((ones[:p], c[p:])), xp.concat((c[:p], ones[p:]))
-    blocks = Blocks(p, 0, q)
-    if not frame:
-        return Factors(c, s, stack, None, None, blocks)
-    return _ordered(Factors(c, s, stack, arrays.identity(p, A), arrays.identity(q, A), blocks))
 
 
 def _into_row_space(A: Array, B: Array) -> tuple[Array, Array, Array | None]:

@@ -35,14 +35,10 @@ from cospan.errors import InputError
 _EPS = 2.0**-52
 # Random vectors from which the size of an operator is estimated.
 _PROBES = 8
-# Columns up to which a square matrix of them is stored (1.2 GB in double precision), and products
-# up to which it is summed: about a minute.
+# Columns up to which a square matrix of them is stored (1.2 GB in double precision).
 _MOST_COLUMNS = 12_000
-_MOST_PRODUCTS = 3e10
 # Rows whose products are summed at once.
 _ROWS = 50_000
-# Products of a dense matrix run so many times faster than those of a sparse one.
-_DENSE_SPEED = 20
 # Vectors that ARPACK keeps for each direction, and at least; its default is 20 in all. With more
 # there are fewer restarts, and they are cheap here.
 _KEPT_EACH, _FEWEST_KEPT = 4, 60
@@ -300,15 +296,7 @@ def _whitened(a: _Operator, b: _Operator) -> _BySquares | _ByLeastSquares:
     weights = 1 / (a.norm or 1.0), 1 / (b.norm or 1.0)
     if a.entries is None or b.entries is None or a.shape[1] > _MOST_COLUMNS:
         return _ByLeastSquares(a, b, weights)
-    if _products(a.entries) + _products(b.entries) > _MOST_PRODUCTS:
-        return _ByLeastSquares(a, b, weights)
     return _BySquares(a, b, weights)
-
-
-def _products(X: Any) -> float:
-    if scipy.sparse.issparse(X):
-        return float((np.diff(X.indptr).astype(float) ** 2).sum())
-    return float(X.shape[0] * X.shape[1] ** 2 / _DENSE_SPEED)
 
 
 def _gram(X: Any) -> np.ndarray:

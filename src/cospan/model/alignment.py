@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cospan.base import arrays
 from cospan.base.tolerance import RELATIONAL_SHARE
-from cospan.base.types import Array, Bools, Floats
+from cospan.base.types import Array, Bools, Floats, Index
 from cospan.errors import InputError
 from cospan.model.calibration import Calibration, angles_of
 from cospan.model.typicality import Typicality, below_rate
@@ -54,11 +54,8 @@ class Alignment:
     >>> frame = JointFrame.fit(
     ...     [[2.0, 0], [0, 1]], [[1.0, 0], [0, 2]], span="linear", center="none", shrinkage=0
     ... )
-    >>> alignment = frame.align([[1.0, 0], [0, 1], [2, 1]])
-    >>> alignment.degrees.round(2)
+    >>> frame.align([[1.0, 0], [0, 1], [2, 1]]).degrees.round(2)
     array([26.57, 63.43, 34.45])
-    >>> alignment.predict()
-    array([0, 1, 0])
     """
 
     theta: Array
@@ -83,35 +80,35 @@ class Alignment:
     ) -> Alignment:
         """From squared costs. No shares: all of it shared; no `outside`: none of it."""
         xp = arrays.namespace(squared_a)
-        cost_a, cost_b = xp.sqrt(squared_a), xp.sqrt(squared_b)
         theta = angles_of(squared_a, squared_b, calibration)
-        relational = xp.ones_like(theta, dtype=xp.bool)
-        if shares is None:
-            none = xp.zeros_like(theta)
-            shares = xp.stack((none, xp.ones_like(theta), none), axis=1)
-        else:
+        none, relational = xp.zeros_like(theta), xp.ones_like(theta, dtype=xp.bool)
+        if shares is not None:
             relational = (shares[:, 0] <= RELATIONAL_SHARE) & (shares[:, 2] <= RELATIONAL_SHARE)
-        if outside is None:
-            outside = xp.zeros_like(theta)
         else:
+            shares = xp.stack((none, xp.ones_like(theta), none), axis=1)
+        if outside is not None:
             relational = relational & (outside <= RELATIONAL_SHARE)
-        known = typicality if weighting == "cost" else None
-        return cls(theta, cost_a, cost_b, shares, outside, relational, weighting, known)
+        return cls(
+            theta=theta,
+            cost_a=xp.sqrt(squared_a),
+            cost_b=xp.sqrt(squared_b),
+            shares=shares,
+            outside=none if outside is None else outside,
+            relational=relational,
+            weighting=weighting,
+            typicality=typicality if weighting == "cost" else None,
+        )
 
     @classmethod
     def concatenate(cls, parts: Sequence[Alignment]) -> Alignment:
-        """Several alignments, one after the other, as one."""
-        if not parts:
-            raise InputError("There is no alignment to concatenate; pass at least one.")
-        if len({part.weighting for part in parts}) > 1:
+        """Several alignments of one weighting, one after the other, as one."""
+        if len({part.weighting for part in parts}) != 1:
             raise InputError(
-                "These alignments have different weightings; concatenate those of one weighting."
+                "There is no alignment, or there are different weightings; concatenate alignments "
+                "of one weighting, at least one."
             )
-        if len(parts) == 1:
-            return parts[0]
-        xp = arrays.namespace(parts[0].theta)
+        xp, first = arrays.namespace(parts[0].theta), parts[0]
         joined = {name: xp.concat([getattr(part, name) for part in parts]) for name in _COLUMNS}
-        first = parts[0]
         # Scored by different frames, rows have no common scale of what is usual.
         same = all(part.typicality is first.typicality for part in parts)
         return cls(
@@ -170,12 +167,6 @@ class Alignment:
         Hochberg's step-up rule on the whole batch bounds the share of rows of A or B among those
         named. With fewer than 15 rows in a set there are ranks only, and a batch of more than one
         row has none named.
-
-        >>> from cospan import JointFrame
-        >>> rng = np.random.default_rng(0)
-        >>> frame = JointFrame.fit(rng.normal(size=(300, 3)), rng.normal(size=(300, 3)) + 2)
-        >>> frame.align([[0, 0, 0], [2, 2, 2], [30, -30, 0]]).neither
-        array([False, False,  True])
         """
         if self.typicality is None:
             raise InputError(
@@ -223,15 +214,7 @@ class Alignment:
 
 
 class LeaveOneOut(NamedTuple):
-    """The training rows' own angles, each computed as if the row had not been there.
-
-    >>> from cospan import JointFrame
-    >>> rng = np.random.default_rng(0)
-    >>> A, B = rng.normal(size=(40, 3)), rng.normal(size=(40, 3)) + 2
-    >>> left_out = JointFrame.fit(A, B).leave_one_out(A, B)
-    >>> bool(np.median(left_out.a.degrees) < 45 < np.median(left_out.b.degrees))
-    True
-    """
+    """The training rows' own angles, each computed as if the row had not been there."""
 
     a: Alignment
     b: Alignment
@@ -241,7 +224,7 @@ def score_table(
     scored: Alignment,
     sets: Any,
     ids: Any,
-    own: NDArray[np.intp] | None = None,
+    own: Index | None = None,
     typicality: Floats | None = None,
 ) -> dict[str, NDArray[Any]]:
     """The columns of a table of scores, angles in degrees.
@@ -250,33 +233,33 @@ def score_table(
     set each row is, or labelled with (0: A, 1: B, -1: none); `typicality` (n, 2) is how usual it is
     for each set, by default as the frame has it.
     """
-    shares = arrays.to_numpy(scored.shares)
-    unknown = np.full(len(shares), np.nan)
-    usual: tuple[Any, Any] = (scored.typicality_a, scored.typicality_b)
-    if typicality is not None:
-        usual = (typicality[:, 0], typicality[:, 1])
-    names = ("theta", "cost_a", "cost_b", "outside", "relational")
-    theta, cost_a, cost_b, outside, relational = (
+    names = ("theta", "cost_a", "cost_b", "shares", "outside", "relational")
+    theta, cost_a, cost_b, shares, outside, relational = (
         arrays.to_numpy(getattr(scored, name)) for name in names
     )
+    if typicality is None:
+        known = (scored.typicality_a, scored.typicality_b)
+        typicality = np.full((len(theta), 2), np.nan)
+        if known[0] is not None and known[1] is not None:
+            typicality = np.stack([arrays.to_numpy(one) for one in known], axis=1)
     return {
-        "set": np.broadcast_to(np.asarray(sets), len(shares)),
+        "set": np.broadcast_to(np.asarray(sets), len(theta)),
         "id": np.asarray(ids),
         "theta": np.degrees(theta),
         "cost_a": cost_a,
         "cost_b": cost_b,
-        **{f"share_{key}": shares[:, k] for k, key in enumerate(("a", "shared", "b"))},
+        "share_a": shares[:, 0],
+        "share_shared": shares[:, 1],
+        "share_b": shares[:, 2],
         "outside": outside,
         "relational": relational,
-        **{
-            f"typicality_{key}": unknown if one is None else arrays.to_numpy(one)
-            for key, one in zip("ab", usual, strict=True)
-        },
+        "typicality_a": typicality[:, 0],
+        "typicality_b": typicality[:, 1],
         "suspicion": suspicion_of(arrays.to_numpy(scored.posterior), own),
     }
 
 
-def suspicion_of(weights: Floats, own: NDArray[np.intp] | None) -> Floats:
+def suspicion_of(weights: Floats, own: Index | None) -> Floats:
     """1 minus the probability of each row's own set; NaN where it has none (-1).
 
     >>> suspicion_of(np.array([[0.75, 0.25], [0.5, 0.5]]), np.array([0, -1]))

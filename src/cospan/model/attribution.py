@@ -8,14 +8,9 @@ so their difference is one too:
     ψ_i = {(y_i - a_i)²/c_i² - (y_i - b_i)²/s_i²} / (a² + b²)
 
 The ν of both costs cancels, and so does what lies off the span of few rows: it costs both sets
-alike. Exact, without sampling or a background set. (In the linear span the centre takes the place
-of both means.)
-
-The calibrated angle is 45° where log(a²/b²) is ℓ₀, so at the balance tanh(ℓ₀/2): the `base`. What
-pulled a sample away from 45° is its balance less the base.
-
-With W = H⁺ the brackets are W ((y - a)/c²) and W ((y - b)/s²): the product that scores the samples,
-and two more (in the linear span one).
+alike. (In the linear span the centre takes the place of both means.) With W = H⁺ the brackets are
+W ((y - a)/c²) and W ((y - b)/s²). The calibrated angle is 45° where log(a²/b²) is ℓ₀, so at the
+balance tanh(ℓ₀/2), the `base`: what pulled a sample away from 45° is its balance less the base.
 """
 
 from __future__ import annotations
@@ -36,15 +31,17 @@ from cospan.model.curved import CurvedSets
 from cospan.model.frame import JointFrame
 from cospan.model.pair import Scorer
 
-# Bytes of samples explained at once: the passes between the two products stay in the cache
-# (twice the speed of 32 MiB at 784 features). Fewer rows than that would starve the products.
+# Bytes of samples explained at once: the passes between the products stay in the cache. And rows at
+# least: fewer would starve the products.
 _CHUNK_BYTES = 2**21
 _CHUNK_ROWS = 256
 # Points on the way of integrated gradients: doubled until the sum is right, for the rows where it
 # is not yet; and numbers held at once, in gradients.
-_FEWEST_POINTS = 16
-_MOST_POINTS = 2048
+_FEWEST_POINTS, _MOST_POINTS = 16, 2048
 _BLOCK = 2**20
+
+
+Function = Callable[[Floats], tuple[Floats, Floats]]  # of rows: values (n,) and gradients (n, d)
 
 
 class Effect(NamedTuple):
@@ -77,15 +74,6 @@ class Attribution:
     measure : str
         ``"balance"``; for a curved frame ``"log odds"``: then `total` is log tan²θ less its value
         at the centre of the frame, `base` minus that value, and `directions` has no columns.
-
-    Examples
-    --------
-    >>> from cospan import JointFrame, attribute
-    >>> rng = np.random.default_rng(0)
-    >>> frame = JointFrame.fit(rng.normal(size=(200, 3)), rng.normal(size=(200, 3)) + [2, 0, 0])
-    >>> found = attribute(frame, [[2.0, 0.0, 0.0]])  # a row like those of B
-    >>> bool(found.pull[0] > 0), found.top(1)[0].feature
-    (True, '0')
     """
 
     features: Array
@@ -172,20 +160,13 @@ def attribute(frame: JointFrame, Z: object, *, weighting: str = "cost") -> Attri
         return _curved(frame, frame.curve, rows, names)
     xp = arrays.namespace(rows)
     # The parts of a sum are larger than the sum, so float32 would not add up to it.
-    explain = _Explainer(frame, xp.astype(rows[:0, :], xp.float64), weighting)
+    fine = xp.astype(rows, xp.float64, copy=False)
+    explain = _Explainer(frame, fine, weighting)
     step = max(_CHUNK_ROWS, _CHUNK_BYTES // (8 * frame.n_features))
-    parts = [
-        explain(
-            xp.astype(rows[start : min(start + step, rows.shape[0]), :], xp.float64, copy=False)
-        )
-        for start in range(0, max(rows.shape[0], 1), step)
-    ]
-    features, directions, total = (
-        column[0] if len(parts) == 1 else xp.concat(column, axis=0)
-        for column in zip(*parts, strict=True)
-    )
-    base = math.tanh(frame.zero / 2)
-    return Attribution(features, directions, total, base, names)
+    n = rows.shape[0]
+    parts = [explain(fine[i : min(i + step, n), :]) for i in range(0, max(n, 1), step)]
+    features, directions, total = (xp.concat(one, axis=0) for one in zip(*parts, strict=True))
+    return Attribution(features, directions, total, math.tanh(frame.zero / 2), names)
 
 
 def _curved(
@@ -199,16 +180,10 @@ def _curved(
     # Scores are computed in less than float64; theirs is the angle that is explained.
     squared = np.asarray(arrays.to_numpy(curve.squared_costs(rows)), dtype=np.float64)
     total = curve.log_odds_of(squared) - at_center
-    xp = arrays.namespace(rows)
-    fine = xp.astype(rows[:0, :], xp.float64)
-    return Attribution(
-        features=arrays.like(_summing_to(total, parts), fine),
-        directions=arrays.like(np.zeros((len(host), 0)), fine),
-        total=arrays.like(total, fine),
-        base=-at_center,
-        feature_names=names,
-        measure="log odds",
-    )
+    fine = arrays.namespace(rows).astype(rows[:0, :], arrays.namespace(rows).float64)
+    found = (_summing_to(total, parts), np.zeros((len(host), 0)), total)
+    features, directions, balance = (arrays.like(one, fine) for one in found)
+    return Attribution(features, directions, balance, -at_center, names, "log odds")
 
 
 class _Explainer:
@@ -259,9 +234,7 @@ class _Explainer:
 # ---- integrated gradients ---------------------------------------------------------------------
 
 
-def integrated(
-    function: Callable[[Floats], tuple[Floats, Floats]], base: Floats, rows: Floats
-) -> tuple[Floats, Floats]:
+def integrated(function: Function, base: Floats, rows: Floats) -> tuple[Floats, Floats]:
     """The parts of every column (n, d), and their sums f(x) - f(x₀) (n,).
 
     Along the straight line from a base point x₀ to a sample x, the change of any smooth function f
@@ -270,7 +243,6 @@ def integrated(
         f(x) - f(x₀) = Σ_j (x - x₀)_j ∫₀¹ ∂_j f(x₀ + t (x - x₀)) dt
 
     The integral is taken by Gauss's rule, with as many points as the sum needs to come out.
-    `function` takes rows (n, d) and gives its values (n,) and its gradients (n, d).
 
     >>> def product(x):
     ...     return x[:, 0] * x[:, 1], x[:, ::-1]
@@ -293,9 +265,7 @@ def integrated(
     return np.asarray(_summing_to(total, parts)), total
 
 
-def _by_gauss(
-    function: Callable[[Floats], tuple[Floats, Floats]], base: Floats, rows: Floats, points: int
-) -> Floats:
+def _by_gauss(function: Function, base: Floats, rows: Floats, points: int) -> Floats:
     nodes, weights = np.polynomial.legendre.leggauss(points)
     steps, weights = (nodes + 1) / 2, weights / 2
     n, d = rows.shape

@@ -15,11 +15,10 @@ more, else once the sampled ones have shown that it is worth it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -32,21 +31,18 @@ from cospan.errors import InputError
 from cospan.model.calibration import Calibration
 from cospan.model.choice import CLEARLY, Candidate, Judge, tried_rows
 from cospan.model.curves import MOST_COLUMNS, RowMap, curve_map, landmark_map
-from cospan.model.prepared import WorkingSets
 from cospan.model.set_model import Model, SetCosts, Tried, chosen_sets
 from cospan.model.settings import Settings
 from cospan.model.typicality import Typicality
-from cospan.summary import RowSample, Summary
+from cospan.summary import Summary
 
 #: Reads the rows of all sets once more, through the map: one summary for each set. Where it has an
 #: attribute `at_hand` that is true, the rows are in memory, and reading them costs little.
 Again = Callable[[RowMap], Sequence[Summary]]
 
-# Bytes of mapped rows computed at once. On the host they stay in the cache between the passes.
-_HOST_BYTES = 2**20
-_DEVICE_BYTES = 2**28
-# Times these bytes where rows are mapped once, to be summarised: no second pass wants the cache.
-_LARGER = 16
+# Bytes of mapped rows computed at once. On the host they stay in the cache between the passes;
+# where rows are mapped once, to be summarised, no second pass wants it.
+_HOST_BYTES, _ONCE_BYTES, _DEVICE_BYTES = 2**20, 2**24, 2**28
 # Fewer rows at once would keep matrix products waiting.
 _FEWEST_AT_ONCE = 512
 # From this many parts on, threads share them.
@@ -68,15 +64,6 @@ class Plain:
     typicality: Typicality | None
 
 
-class _Table(NamedTuple):
-    """What mapped rows, less `center`, are multiplied with; see the module."""
-
-    center: Floats  # (D,)
-    map: Floats  # (D, m)
-    at: Floats  # (K, m)
-    weights: Floats  # (K, m)
-
-
 @dataclass(frozen=True, eq=False)
 class CurvedSets:
     """K sets of mapped rows, ready to say what a sample costs each of them."""
@@ -91,32 +78,29 @@ class CurvedSets:
 
     def refitted(self, mapped: Sequence[Summary]) -> CurvedSets:
         """The same for other rows that went through the map; all that was chosen stays."""
-        return replace(self, costs=self.costs.refitted(mapped))
+        return replace(self, costs=SetCosts.settled(self.costs.geometry, mapped))
 
     def squared_costs(self, rows: Array) -> Array:
         """(n, K) squared costs of samples, in the dtype of the rows."""
         xp = arrays.namespace(rows)
-        pieces = _pieces(rows, self.map)
+        pieces = _pieces(rows, self.map, _HOST_BYTES)
         threads = arrays.host_threads(rows) if len(pieces) >= _THREADED_PARTS else 1
         parts = arrays.in_threads(lambda piece: self._scored(rows[piece, :]), pieces, threads)
-        squared = parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
-        return xp.astype(squared, rows.dtype, copy=False)
+        return xp.astype(xp.concat(parts, axis=0), rows.dtype, copy=False)
 
     def left_out_costs(self, rows: Array, own: Index, removed: Floats) -> Array:
         """(n, K) squared costs of the sets' own rows, each as if it had never been there."""
-        xp = arrays.namespace(rows)
-        parts = []
-        for piece in _pieces(rows, self.map, larger=_LARGER):
+        xp, parts = arrays.namespace(rows), []
+        for piece in _pieces(rows, self.map, _ONCE_BYTES):
             mapped = xp.astype(self.map(rows[piece, :]), xp.float64)
             weight = removed[piece]
             parts.append(self.costs.left_out_costs(mapped, own[piece], sample_weight=weight))
-        squared = parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
-        return xp.astype(squared, rows.dtype, copy=False)
+        return xp.astype(xp.concat(parts, axis=0), rows.dtype, copy=False)
 
     def log_odds(self, rows: Floats) -> tuple[Floats, Floats]:
         """log tan²θ of rows of two sets (n,), and its gradients in the columns (n, d)."""
         center, across, at, weights = self._table
-        y = (np.asarray(self.map.exact(rows)) - center) @ across
+        y = (np.asarray(self.map(rows, fine=True)) - center) @ across
         away = y[:, None, :] - at
         squared = np.sum(weights * away**2, axis=2) + self.costs.geometry.dof
         uphill = 2 * (weights * away) @ across.T
@@ -129,7 +113,8 @@ class CurvedSets:
         return np.asarray(gain * (np.log(squared[:, 0] / squared[:, 1]) - zero))
 
     @cached_property
-    def _table(self) -> _Table:
+    def _table(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """A centre (D,), what mapped rows less it are multiplied with, a and w (K, m)."""
         g = self.costs.geometry
         maps = [arrays.to_numpy(one) for one in self.costs.scoring_maps]
         K, m = g.n_sets, maps[0].shape[1]
@@ -149,8 +134,7 @@ class CurvedSets:
             weights = np.concatenate([weights, constant], axis=1)
         across = arrays.to_numpy(g.per_unit())[:, None] * across
         center = arrays.to_numpy(g.center)
-        at = (arrays.to_numpy(g.means) - center) @ across
-        return _Table(center, across, at, weights)
+        return center, across, (arrays.to_numpy(g.means) - center) @ across, weights
 
     @cached_property
     def _laid_out(self) -> tuple[np.ndarray, ...]:
@@ -180,9 +164,9 @@ class CurvedSets:
         return xp.clip(found + crossed + constant[None, :], self.costs.geometry.dof, np.inf)
 
 
-def _pieces(rows: Array, mapping: RowMap, *, larger: int = 1) -> list[slice]:
+def _pieces(rows: Array, mapping: RowMap, size: int) -> list[slice]:
     """Parts of the rows to be mapped one after the other."""
-    size = _DEVICE_BYTES if arrays.on_accelerator(rows) else larger * _HOST_BYTES
+    size = _DEVICE_BYTES if arrays.on_accelerator(rows) else size
     step = max(_FEWEST_AT_ONCE, size // (4 * mapping.n_features))
     n = rows.shape[0]
     return [slice(start, min(start + step, n)) for start in range(0, max(n, 1), step)]
@@ -194,12 +178,11 @@ def _pieces(rows: Array, mapping: RowMap, *, larger: int = 1) -> list[slice]:
 def mapped_summary(rows: Array, weights: Floats | None, mapping: RowMap) -> Summary:
     """Summary of mapped rows in memory, a piece at a time; it keeps no sample."""
     found = None
-    for piece in _pieces(rows, mapping, larger=_LARGER):
+    for piece in _pieces(rows, mapping, _ONCE_BYTES):
         weight = None if weights is None else weights[piece]
-        if weight is not None and not weight.any():
-            continue
-        part = Summary.of(mapping(rows[piece, :]), weight, exact=False, sample_size=0)
-        found = part if found is None else found + part
+        if weight is None or weight.any():
+            part = Summary.of(mapping(rows[piece, :]), weight, exact=False, sample_size=0)
+            found = part if found is None else found + part
     if found is None:
         raise InputError("There are no rows to summarise; at least one sample is needed.")
     return found
@@ -243,30 +226,31 @@ def with_curve(
     size = settings.curved()
     if size is None or not _possible(size, tried, settings, again):
         return model
-    trials = _Trials(tried, None if size == "auto" else int(size), mapping)
-    costs = trials.fitted(settings, again, by_choice=size == "auto")
+    if mapping is None:
+        mapping = _map_for(tried, None if size == "auto" else int(size))
+    costs = _Trials(tried, mapping).fitted(settings, again, by_choice=size == "auto")
     if costs is None:
         return model
-    plain = Plain(model.geometry.calibration, model.typicality)
-    curve = CurvedSets(trials.mapping, costs, plain)
+    curve = CurvedSets(mapping, costs, Plain(model.geometry.calibration, model.typicality))
     geometry = replace(model.geometry, calibration=curve.calibration)
     return replace(model, geometry=geometry, typicality=costs.typicality, curve=curve)
 
 
 def _possible(size: int | str, tried: Tried, settings: Settings, again: Again | None) -> bool:
     """Can the sets have a curved model? What was given by number and cannot be is an error."""
-    working, alpha = tried.working, settings.shrinkage
+    prepared, alpha = tried.working.prepared, settings.shrinkage
+    inside = all(len(part.sample) == part.count for part in prepared.summaries)
     wrong = None
-    if not working.prepared.affine:
+    if not prepared.affine:
         wrong = 'curve belongs to span="affine"; leave it out with span="linear".'
     elif not isinstance(alpha, str) and alpha < FAST_SHRINKAGE:
         wrong = f"curve needs a shrinkage of at least {FAST_SHRINKAGE:g}, or 'auto'."
-    elif tried.trial is None or (again is None and not _all_rows_inside(working)):
+    elif tried.trial is None or not (inside or again):
         wrong = (
             "curve needs the rows, and these summaries do not hold them; use fit, or give "
             "`again`, which reads them once more."
         )
-    elif working.n_varying == 0:
+    elif tried.working.n_varying == 0:
         wrong = "curve needs features that vary."
     if wrong and size != "auto":
         raise InputError(wrong)
@@ -274,121 +258,91 @@ def _possible(size: int | str, tried: Tried, settings: Settings, again: Again | 
         return wrong is None
     # Who settles α, γ or ν wants the plain formula with that value.
     free = all(x == "auto" for x in (settings.shrinkage, settings.pooling, settings.dof))
-    few = min(part.count for part in working.prepared.summaries) < _FEWEST_ROWS
-    return free and not few and settings.calibrate is not False
+    few = min(part.count for part in prepared.summaries) < _FEWEST_ROWS
+    return free and not few and settings.calibrate is not False and tried.squared is not None
 
 
-def _all_rows_inside(working: WorkingSets) -> bool:
-    """Do the summaries hold all rows, in their samples or by themselves?"""
-    return all(
-        len(part.sample) == part.count or (working.basis is not None and part._holds_rows)
-        for part in working.prepared.summaries
-    )
+def _map_for(tried: Tried, size: int | None) -> RowMap:
+    """The map of the sets' columns."""
+    working, prepared = tried.working, tried.working.prepared
+    samples = [part.sample.rows for part in prepared.summaries]
+    center = np.asarray(arrays.to_numpy(prepared.center), dtype=np.float64)
+    if working.n_varying > MOST_COLUMNS:
+        most = tried_rows(working.n_sets)
+        per_unit = np.asarray(arrays.to_numpy(working.per_unit), dtype=np.float64)
+        return landmark_map(center, per_unit, [rows[:most] for rows in samples], size)
+    # The deviation of every column over all sets; 0 for a constant.
+    unit = prepared.unit("own")
+    means = np.asarray(arrays.to_numpy(prepared.means), dtype=np.float64)
+    within = unit / np.where(unit > 0, unit, 1.0)
+    apart = (means - center) / np.where(unit > 0, unit, 1.0)
+    scale = np.asarray(unit * np.sqrt(within + np.mean(apart**2, axis=0)))
+    return curve_map(center, scale, np.concatenate(samples), size)
 
 
 class _Trials:
     """Costs of mapped rows, beside those of the plain model."""
 
-    def __init__(self, tried: Tried, size: int | None, mapping: RowMap | None) -> None:
-        working, trial, squared = tried
-        assert trial is not None  # it is possible
-        self.working, self.trial = working, trial
-        self.summaries = list(working.prepared.summaries)
-        if working.basis is not None:  # of few long rows, trials take the rows themselves
-            self.summaries = [
-                replace(x, sample=_all_rows(x)) if x._holds_rows else x for x in self.summaries
-            ]
-        self.mapping = self._map(size) if mapping is None else mapping
-        self.judge = Judge(trial)
-        self.plain = None if squared is None else self._candidate(squared)
-
-    def _map(self, size: int | None) -> RowMap:
-        """The map of the sets' columns."""
-        prepared, samples = self.working.prepared, [x.sample.rows for x in self.summaries]
-        center = np.asarray(arrays.to_numpy(prepared.center), dtype=np.float64)
-        if self.working.n_varying > MOST_COLUMNS:
-            most = tried_rows(self.working.n_sets)
-            per_unit = np.asarray(arrays.to_numpy(self.working.per_unit), dtype=np.float64)
-            return landmark_map(center, per_unit, [rows[:most] for rows in samples], size)
-        # The deviation of every column over all sets; 0 for a constant.
-        unit = prepared.unit("own")
-        means = np.asarray(arrays.to_numpy(prepared.means), dtype=np.float64)
-        within = unit / np.where(unit > 0, unit, 1.0)
-        apart = (means - center) / np.where(unit > 0, unit, 1.0)
-        scale = np.asarray(unit * np.sqrt(within + np.mean(apart**2, axis=0)))
-        return curve_map(center, scale, np.concatenate(samples), size)
+    def __init__(self, tried: Tried, mapping: RowMap) -> None:
+        assert tried.trial is not None  # it is possible
+        self.tried, self.mapping, self.judge = tried, mapping, Judge(tried.trial)
+        self.summaries = tried.working.prepared.summaries
 
     def fitted(self, settings: Settings, again: Again | None, by_choice: bool) -> SetCosts | None:
         """The costs of mapped rows; None where there is a choice and the plain model is better."""
-        mapping, inside = self.mapping, _all_rows_inside(self.working)
+        samples = [part.sample for part in self.summaries]
+        sampled, rows = sum(map(len, samples)), sum(part.count for part in self.summaries)
         # Are all rows so few more than the sampled ones that a trial can map them?
-        sampled = sum(len(x.sample) for x in self.summaries)
-        few_more = sum(x.count for x in self.summaries) <= _MAPPED_AT_ONCE * sampled
+        few_more = rows <= _MAPPED_AT_ONCE * sampled
         at_hand = few_more and again is not None and getattr(again, "at_hand", False)
-        whole = inside or at_hand
         if again is not None and at_hand:
-            mapped = list(again(mapping))
+            mapped = list(again(self.mapping))
         else:
-            of_samples = [x.sample for x in self.summaries]
-            mapped = [mapped_summary(x.rows, x.weights, mapping) for x in of_samples]
+            mapped = [mapped_summary(x.rows, x.weights, self.mapping) for x in samples]
         if by_choice and not self._promising(mapped, settings):
             return None
         costs, squared = self._costs(mapped, settings)
-        if by_choice:
-            assert self.plain is not None  # it was promising
-            if not self.judge.better(self._left_out(costs, squared), self.plain, CLEARLY):
-                return None
-        if whole:
+        if by_choice and not self._better(squared):
+            return None
+        if at_hand or rows == sampled:
             return costs
-        assert again is not None
+        assert again is not None  # it is possible
         g = costs.geometry
         chosen = replace(settings, shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof)
-        return self._costs(again(mapping), chosen)[0]
+        return self._costs(again(self.mapping), chosen)[0]
 
     def _costs(
         self, mapped: Sequence[Summary], settings: Settings
     ) -> tuple[SetCosts, Floats | None]:
         """Costs of mapped rows, chosen and calibrated on the samples of the plain ones.
 
-        And the leave-one-out squared costs of those, where they are known.
+        And the leave-one-out squared costs of those.
         """
         whole = []
         for part, known in zip(mapped, self.summaries, strict=True):
-            rows = self._mapped(known.sample.rows)
+            rows = np.asarray(arrays.to_numpy(self.mapping(known.sample.rows)), dtype=np.float64)
             whole.append(replace(part, sample=replace(known.sample, rows=rows)))
         settings = replace(settings, units=self.mapping.units, curve=None)
         costs, tried = SetCosts.of_chosen(chosen_sets(whole, settings), settings)
         return costs, tried.squared
 
     def _promising(self, mapped: Sequence[Summary], settings: Settings) -> bool:
-        """Is it worth it to look for a pooling?
+        """Is it worth it to look for a pooling, which takes a factor for every two sets?
 
-        That takes a factor for every two sets. Where curves without one are clearly worse than the
-        plain model, many sets are spared it.
+        Where curves without one are clearly worse than the plain model, many sets are spared it.
         """
-        quick = self.working.n_sets == 2 or self.mapping.n_features < _FEW_FEATURES
-        if self.plain is None or quick:
-            return self.plain is not None
-        found = self._costs(mapped, replace(settings, pooling=0.0))
-        return not self.judge.better(self.plain, self._left_out(*found), CLEARLY)
+        if len(self.summaries) == 2 or self.mapping.n_features < _FEW_FEATURES:
+            return True
+        squared = self._costs(mapped, replace(settings, pooling=0.0))[1]
+        return not self.judge.better(self._plain, self._candidate(squared), CLEARLY)
 
-    def _left_out(self, costs: SetCosts, squared: Floats | None) -> Candidate:
-        if squared is None:
-            most = tried_rows(len(self.summaries))
-            rows = np.concatenate([part.sample.rows[:most] for part in self.summaries])
-            mapped, removed = self._mapped(rows), self.trial.removed
-            found = costs.left_out_costs(mapped, self.trial.own, sample_weight=removed)
-            squared = arrays.to_numpy(found)
-        return self._candidate(squared)
+    def _better(self, squared: Floats | None) -> bool:
+        return self.judge.better(self._candidate(squared), self._plain, CLEARLY)
 
-    def _candidate(self, squared: Floats) -> Candidate:
-        return self.judge.candidate(self.working, squared.T, 0.0, 0.0, 0.0)
+    @cached_property
+    def _plain(self) -> Candidate:
+        return self._candidate(self.tried.squared)
 
-    def _mapped(self, rows: Floats) -> Floats:
-        return np.asarray(arrays.to_numpy(self.mapping(rows)), dtype=np.float64)
-
-
-def _all_rows(part: Summary) -> RowSample:
-    n = part.count
-    rows = arrays.to_numpy(part.factor_parts()[0][:n, :] + part.mean[None, :])
-    return RowSample(rows.astype(np.float64), np.ones(n), np.arange(n), np.zeros(n), n, math.inf, n)
+    def _candidate(self, squared: Floats | None) -> Candidate:
+        assert squared is not None  # rows could be left out of the plain sets, and so of these
+        return self.judge.candidate(self.tried.working, squared.T, 0.0, 0.0, 0.0)

@@ -2,18 +2,14 @@
 
 Over directions the extremes of the angle are the ends of the frame. Over *points*, which is what
 the affine angle is about, they are finite: in the coordinates (y, 1) both squared costs are
-quadratic forms,
-
-    cost_A² = (y, 1) Q_A (y, 1)ᵀ        cost_B² = (y, 1) Q_B (y, 1)ᵀ
-
-and the paper's Theorem 2 holds in d + 1 coordinates: the smallest and the largest ratio belong to
-the ends of the generalized eigenvectors of the pair, and deflation gives the next ones.
+quadratic forms, cost² = (y, 1) Q (y, 1)ᵀ, and the paper's Theorem 2 holds in d + 1 coordinates: the
+smallest and the largest ratio belong to the ends of the generalized eigenvectors of the pair, and
+deflation gives the next ones.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg
@@ -23,11 +19,9 @@ from cospan.base.checks import as_option
 from cospan.base.tolerance import at_infinity
 from cospan.base.types import Array, Floats
 from cospan.errors import InputError
+from cospan.model.alignment import Alignment
 from cospan.model.directions import check_count
-
-if TYPE_CHECKING:
-    from cospan.model.alignment import Alignment
-    from cospan.model.frame import JointFrame
+from cospan.model.frame import JointFrame
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,14 +36,6 @@ class Prototypes:
         Their angles and costs.
     side : str
         ``"A"`` or ``"B"``.
-
-    Examples
-    --------
-    >>> from cospan import JointFrame, prototypes
-    >>> rng = np.random.default_rng(0)
-    >>> frame = JointFrame.fit(rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + [3, 0])
-    >>> prototypes(frame, "B", 1).points.shape
-    (1, 2)
     """
 
     points: Array
@@ -101,24 +87,19 @@ def prototypes(frame: JointFrame, side: str, n: int = 1) -> Prototypes:
             "Prototypes need directions that both sets have; fit the frame with shrinkage."
         )
     check_count(n, frame.rank, "direction")
-    y = _extreme_points(frame, side)[:n]
+    half = 0.5 * arrays.to_numpy(frame.shifts)
+    places = zip(frame.cost_weights(), (-half, half), strict=True)
+    forms = [_form(weight, at, frame.dof) for weight, at in places]
+    _, vectors = scipy.linalg.eigh(*(forms if side == "A" else forms[::-1]))
+    last = vectors[-1]
+    finite = np.abs(last) > at_infinity(len(last)) * np.linalg.norm(vectors, axis=0)
+    y = (vectors[:-1, finite] / last[finite]).T[:n]  # most extreme first
     center = arrays.to_numpy(frame.center)
     points = center + y @ arrays.to_numpy(frame.H)
     constant = frame.geometry.constant_features
     points[:, constant] = center[constant]
     rows = arrays.like(points, frame.center)
     return Prototypes(rows, frame.align(rows), side)
-
-
-def _extreme_points(frame: JointFrame, side: str) -> Floats:
-    """Coordinates y of the extreme points, most extreme first."""
-    half = 0.5 * arrays.to_numpy(frame.shifts)
-    weights = frame.cost_weights()
-    forms = [_form(w, at, frame.dof) for w, at in zip(weights, (-half, half), strict=True)]
-    _, vectors = scipy.linalg.eigh(*(forms if side == "A" else forms[::-1]))
-    last = vectors[-1]
-    finite = np.abs(last) > at_infinity(len(last)) * np.linalg.norm(vectors, axis=0)
-    return np.asarray((vectors[:-1, finite] / last[finite]).T)
 
 
 def _form(weight: Floats, at: Floats, dof: float) -> Floats:

@@ -9,10 +9,10 @@ norm of what lies off the span, and are never written out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Unpack, overload
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -30,13 +30,13 @@ from cospan.model.pair import (
     Scorer,
     decomposed,
     inverse_square,
-    is_chunks,
     notes_on,
+    parts_left_out,
     prepared_rows,
     with_uv,
 )
 from cospan.model.prepared import in_feature_units, working_rows
-from cospan.model.set_model import Derived, SetModel, calibrated, chosen_sets, parts_left_out
+from cospan.model.set_model import Derived, SetModel, calibrated, chosen_sets
 from cospan.model.settings import Given, Settings
 from cospan.summary import Summary
 
@@ -142,15 +142,15 @@ class JointFrame(SetModel):
             For the linear span: give both sets equal weight, whatever their sizes.
         tol : float, optional
             As in :func:`cospan.gsvd`.
-        picture : bool
-            The features are pixels: they share one unit, also where they have names.
         curve : None, "auto" or int
             Score rows together with curved features of them, whose means and covariances see
             what those of the columns do not: a ring inside a blob. They are cosines of columns or,
             above 100 columns, how near a row is to landmarks, means of a few rows. ``"auto"``:
             where leave-one-out says that it is clearly better, and α, γ and ν are left to the data
             too, as :func:`cospan.compare` and the estimator do by default. A number: always, with
-            so many features. Directions, parts and prototypes are the plain frame's.
+            at most so many features. Directions, parts and prototypes are the plain frame's.
+        picture : bool
+            The features are pixels: they share one unit, also where they have names.
         sample_weight_a, sample_weight_b : array-like, optional
             A weight of 2 counts like a row that occurs twice.
         keep_uv : bool
@@ -191,7 +191,7 @@ class JointFrame(SetModel):
             curve=curve,
         )
         plain = all(arrays.is_array(X) and not arrays.is_lazy(X) and X.ndim == 2 for X in (A, B))
-        bare = sample_weight_a is None and sample_weight_b is None and plain
+        bare = sample_weight_a is None and sample_weight_b is None and curve is None and plain
         few = bare and A.shape[0] + B.shape[0] + 2 < A.shape[1]
         size = 0 if few else SAMPLED_ROWS  # few rows are all in their summary anyway
         a = Summary.of(A, sample_weight_a, name="A", sample_size=size)
@@ -287,14 +287,13 @@ class JointFrame(SetModel):
 
     def cost_weights(self, weighting: str = "cost") -> tuple[Floats, Floats]:
         """What squares of coordinates count in A's cost and in B's, (m,) each; γ included."""
-        c, s = arrays.to_numpy(self.c), arrays.to_numpy(self.s)
+        c, s = np.square(arrays.to_numpy(self.c)), np.square(arrays.to_numpy(self.s))
         if weighting == "frame":
-            return np.square(s), np.square(c)
+            return s, c
         gamma = self.pooling
         if gamma > 0:
-            a, b = (1 / ((1 - gamma) * np.square(x) + gamma / 2) for x in (c, s))
-            return a, b
-        return inverse_square(c), inverse_square(s)
+            return 1 / ((1 - gamma) * c + gamma / 2), 1 / ((1 - gamma) * s + gamma / 2)
+        return inverse_square(arrays.to_numpy(self.c)), inverse_square(arrays.to_numpy(self.s))
 
     def __repr__(self) -> str:
         curved = "" if self.curve is None else ", curved"
@@ -308,54 +307,38 @@ class JointFrame(SetModel):
 
     def coordinates(self, Z: object) -> Array:
         """Coordinates (n, m) of samples in the frame: y with Hᵀy = z - center in least squares."""
-        check_names(Z, self.feature_names, "Z")
-        rows = as_rows(Z, "Z", d=self.n_features, allow_empty=True)
+        rows = self._rows(Z, "Z")
         return Scorer(self, rows).coordinates(rows)[0]
 
-    @overload
-    def align(self, Z: Iterator[Any], *, weighting: str = "cost") -> Iterator[Alignment]: ...
-    @overload
-    def align(self, Z: Any, *, weighting: str = "cost") -> Alignment: ...
-    def align(self, Z: Any, *, weighting: str = "cost") -> Alignment | Iterator[Alignment]:
+    def _rows(self, X: object, name: str) -> Array:
+        check_names(X, self.feature_names, name)
+        return as_rows(X, name, d=self.n_features, allow_empty=True)
+
+    def align(self, Z: Any, *, weighting: str = "cost") -> Alignment:
         """The alignment angle of every sample.
 
         Parameters
         ----------
-        Z : array-like (n, d), a Dask collection, or an iterable of chunks
+        Z : array-like (n, d), or a Dask collection: then the arrays of the result are lazy
         weighting : {"cost", "frame"}
             ``"cost"``: by what it costs each set to explain the sample. ``"frame"`` (linear span
             only): arctan2(‖s∘y‖, ‖c∘y‖), with which the paper's table was computed.
-
-        Returns
-        -------
-        Alignment
-            For a Dask collection its arrays are lazy; for chunks, an iterator of Alignments:
-            constant memory.
         """
         weighting = self.as_weighting(weighting)
         if arrays.is_lazy(Z):
             from cospan.distributed import aligned  # is above: its workers use frames
 
             return aligned(self, Z, weighting)
-        return self._align_chunks(Z, weighting) if is_chunks(Z) else self._aligned(Z, weighting)
-
-    def _aligned(self, Z: Any, weighting: str, first_row: int = 0) -> Alignment:
-        check_names(Z, self.feature_names, "Z")
-        rows = as_rows(Z, "Z", d=self.n_features, allow_empty=True, first_row=first_row)
+        rows = self._rows(Z, "Z")
         if self.curve is not None:
             squared = self.curve.squared_costs(rows)
             return self._alignment(squared[:, 0], squared[:, 1])
         a, b, *beside = Scorer(self, rows, weighting).scores(rows)
         return self._alignment(a, b, weighting, *beside)
 
-    def _align_chunks(self, chunks: Iterable[object], weighting: str) -> Iterator[Alignment]:
-        seen = 0
-        for chunk in chunks:
-            found = self._aligned(chunk, weighting, seen)
-            seen += len(found)
-            yield found
-
-    def _alignment(self, a: Array, b: Array, weighting: str = "cost", *beside: Any) -> Alignment:
+    def _alignment(
+        self, a: Array, b: Array, weighting: str = "cost", *beside: Array | None
+    ) -> Alignment:
         """From squared costs by A and by B, and what there is of shares and the outside."""
         g = self.geometry
         return Alignment.from_costs(a, b, weighting, g.calibration, self.typicality, *beside)
@@ -405,31 +388,28 @@ class JointFrame(SetModel):
     ) -> Alignment:
         """:meth:`leave_one_out` for rows of one side only ("A" or "B"), a chunk of them say."""
         weighting = self.as_weighting(weighting)
-        side = as_option(side, "side", ("A", "B"))
+        k = "AB".index(as_option(side, "side", ("A", "B")))
         if arrays.is_lazy(X):
             from cospan.distributed import aligned  # is above: its workers use frames
 
             return aligned(self, X, weighting, side, sample_weight)
-        check_names(X, self.feature_names, side)
-        rows = as_rows(X, side, d=self.n_features, allow_empty=True)
+        rows = self._rows(X, side)
         removed = removed_weights(sample_weight, rows.shape[0])
-        own = np.full(rows.shape[0], "AB".index(side))
         if self.curve is not None:
-            squared = self.curve.left_out_costs(rows, own, removed)
+            squared = self.curve.left_out_costs(rows, np.full(len(removed), k), removed)
             return self._alignment(squared[:, 0], squared[:, 1])
-        beside: list[Any] = []
+        scores, beside = None, []
         if self.basis is not None or self.blocks.r or self.blocks.t or weighting == "frame":
             moved = rows
             if self.center_mode == "each":
-                moved = rows - arrays.like(self.geometry.means[own[:1], :], rows)
-            part_b, part_a, *beside = Scorer(self, rows, weighting, fine=True).scores(moved)
-        if weighting == "frame":  # ‖s∘y‖² is A's cost, and B's part
+                moved = rows - arrays.like(self.geometry.means[k : k + 1, :], rows)
+            scores = Scorer(self, rows, weighting, fine=True).scores(moved)
+            beside = [scores.shares, scores.outside]
+        if scores is not None and weighting == "frame":
             self._check_whole()
-            xp = arrays.namespace(rows)
-            parts = xp.stack((part_a, part_b), axis=1)
-            squared = xp.flip(parts_left_out(parts, own, removed, self.geometry), axis=1)
+            squared = parts_left_out(scores, k, removed, self.geometry)
         else:
-            squared = self._left_out_of("AB".index(side), rows, removed)
+            squared = self._left_out_of(k, rows, removed)
         return self._alignment(squared[:, 0], squared[:, 1], weighting, *beside)
 
     def _check_whole(self) -> None:
@@ -455,8 +435,7 @@ class JointFrame(SetModel):
 
     def log_determinants(self) -> Floats:
         """log|Σ̃| of both sets, pooled, up to a common constant."""
-        found = [np.sum(np.log(x[x > 0])) for x in self.cost_weights()]
-        return -np.array(found, dtype=np.float64)
+        return -np.array([np.sum(np.log(x[x > 0])) for x in self.cost_weights()], dtype=np.float64)
 
     # ---- some of the directions only ----------------------------------------------------------
 

@@ -34,10 +34,7 @@ from cospan.model.prepared import Geometry, TrialRows, WorkingSets, working_rows
 
 
 class SpectralMap(NamedTuple):
-    """L and λ with LᵀPL = I and LᵀS_oL = diag(λ), for the matrix P of a set and S_o.
-
-    Then (P + ω S_o)⁻¹ = L diag(1/(1 + ωλ)) Lᵀ for every ω.
-    """
+    """L and λ with LᵀPL = I and LᵀS_oL = diag(λ): (P + ω S_o)⁻¹ = L diag(1/(1 + ωλ)) Lᵀ."""
 
     map: Array  # (e, m)
     values: Floats  # (m,)
@@ -111,63 +108,45 @@ class LeaveOneOutCosts:
             steps = np.stack([at[k], at[o]])
         W = _inner_products(p, steps, self._spectral_map(k, o), change.growth)
         W[:, 0, 0] += outside
-        if not change.C.any():
-            cost = np.einsum("ni,nij,nj->n", change.v, W, change.v)
-        else:
-            cost = _changed_cost(W, change, own=k == o)
-        return np.asarray(cost + (g.dof if g.affine else 0.0))
+        return np.asarray(_changed_cost(W, change, own=k == o) + g.dof)
 
     def _change(self, k: int, o: int, removed: Floats) -> _Change:
-        g = self.geometry
-        n, delta = g.sizes[o], removed
-        rows = len(delta)
+        g, n, delta = self.geometry, self.geometry.sizes[o], removed
         with np.errstate(divide="ignore", invalid="ignore"):
             rho = np.where(n > delta, n / (n - delta), math.inf)
-        C, v = np.zeros((rows, 3, 3)), np.zeros((rows, 3))
         weight = (1 - g.shrinkage) * g.mixing()[k, o]
-        growth = weight * (rho - 1) if g.balance else np.zeros(rows)
-        # What ppᵀ loses in set o's moments: δρ/n' about the own mean (times n' without balance).
-        lost = delta * rho / (n - delta) if g.balance else delta * rho
+        growth = weight * (rho - 1) if g.balance else np.zeros(len(delta))
+        C, v = np.zeros((len(delta), 3, 3)), np.zeros((len(delta), 3))
         if g.affine:
-            C[:, 0, 0] = -weight * lost
-            v[:, 0] = rho if k == o else 1.0
-            v[:, 1] = 0.0 if k == o else 1.0
+            v[:, 0], v[:, 1] = rho if k == o else 1.0, k != o
         elif g.center_mode == "each":
-            C[:, 0, 0] = -weight * lost
             v[:, 0] = rho
-        elif g.center_mode == "pooled":
-            self._move_center(k, o, delta, rho, lost, C, v)
         else:
-            v[:, [0, 2]] = 1.0  # the row less a centre that stays: p + q_o
-            if k == o:
-                gone = delta / (n - delta) if g.balance else delta
-                C[:, [[0], [2]], [0, 2]] = -weight * gone[:, None, None]
+            self._about_one_centre(k, o, delta, rho, C, v)
+        # What ppᵀ loses in set o's moments: δρ/n' about the own mean (times n' without balance).
+        C[:, 0, 0] -= weight * delta * rho / ((n - delta) if g.balance else 1.0)
         return _Change(growth, C, v)
 
-    def _move_center(
-        self, k: int, o: int, delta: Floats, rho: Floats, lost: Floats, C: Floats, v: Floats
+    def _about_one_centre(
+        self, k: int, o: int, delta: Floats, rho: Floats, C: Floats, v: Floats
     ) -> None:
-        """The centre is a mean of all sets', and moves with the row."""
-        g = self.geometry
-        n, rest = g.sizes[o], 1 - g.shrinkage
-        zero = np.zeros_like(delta)
-        if g.balance:  # m - m' in terms of (p, q_k, q_o)
-            moved = np.stack([delta / (g.n_sets * (n - delta)), zero, zero], axis=1)
-        else:
-            part = delta / (g.sizes.sum() - delta)
-            moved = np.stack([part, zero, part], axis=1)
-        v[:] = moved
-        v[:, [0, 2]] += 1.0  # x - m' = p + q_o + (m - m')
-        place = 2 if k == o else 1
-        step = moved.copy()  # μ_k' - m'
-        step[:, place] += 1.0
+        """Moments about a centre of all sets; where it is a mean of theirs, it moves."""
+        g, n, rest = self.geometry, self.geometry.sizes[o], 1 - self.geometry.shrinkage
+        moved = np.zeros_like(v)  # m - m' in terms of (p, q_k, q_o)
+        if g.center_mode == "pooled" and g.balance:
+            moved[:, 0] = delta / (g.n_sets * (n - delta))
+        elif g.center_mode == "pooled":
+            moved[:, 0] = moved[:, 2] = delta / (g.sizes.sum() - delta)
+        v[:] = moved + np.array([1.0, 0.0, 1.0])  # x - m' = p + q_o + (m - m')
+        place, step = 2 if k == o else 1, moved
+        step[:, place] += 1.0  # μ_k' - m'
+        before = np.full(len(delta), 1.0 if g.balance else g.sizes[k])
+        after = before.copy()
         if k == o:
             step[:, 0] -= delta / (n - delta)
-        size = (1.0 if g.balance else g.sizes[k] - (delta if k == o else 0.0)) + zero
-        C += rest * size[:, None, None] * step[:, :, None] * step[:, None, :]
-        C[:, place, place] -= rest * ((rho if k == o else 1.0) if g.balance else g.sizes[k])
-        if k == o:
-            C[:, 0, 0] -= rest * lost
+            before, after = (before * rho, after) if g.balance else (before, after - delta)
+        C += rest * after[:, None, None] * step[:, :, None] * step[:, None, :]
+        C[:, place, place] -= rest * before
 
     def _spectral_map(self, k: int, o: int) -> SpectralMap:
         # Where nothing is pooled, a set does not change when rows of another go.
@@ -195,8 +174,9 @@ class LeaveOneOutCosts:
 
 def _inner_products(p: Array, steps: Floats, found: SpectralMap, growth: Floats) -> Floats:
     """W = VᵀG⁻¹V of every row, (n, 3, 3)."""
-    P = arrays.matmul(p, arrays.like(found.map, p))
-    q = np.asarray(arrays.to_numpy(arrays.matmul(arrays.like(steps, p), arrays.like(found.map, p))))
+    across = arrays.like(found.map, p)
+    P = arrays.matmul(p, across)
+    q = np.asarray(arrays.to_numpy(arrays.matmul(arrays.like(steps, p), across)))
     W = np.empty((p.shape[0], 3, 3))
     if np.all(growth == growth[:1]):
         weight = 1 / (1 + (growth[0] if len(growth) else 0.0) * found.values)
@@ -217,6 +197,8 @@ def _inner_products(p: Array, steps: Floats, found: SpectralMap, growth: Floats)
 def _changed_cost(W: Floats, change: _Change, *, own: bool) -> Floats:
     """vᵀ W (I + C W)⁻¹ v; ∞ where nothing else of its own set spans the row."""
     C, v = change.C, change.v
+    if not C.any():
+        return np.asarray(np.einsum("ni,nij,nj->n", v, W, v))
     system = np.eye(3) + C @ W
     remaining = np.linalg.det(system)
     alone = ~(remaining > alone_in_its_direction(np.finfo(float).eps)) if own else False
@@ -236,18 +218,19 @@ def removed_weights(sample_weight: object, n: int) -> Floats:
 # ---- the matrices that samples are multiplied with ----------------------------------------------
 
 
-def maps_of(working: WorkingSets, g: Geometry, weighting: str = "cost") -> list[Array]:
-    """M_k of every set: ‖(z - μ_k) M_k‖² is what z costs it, less ν."""
+def maps_of(working: WorkingSets, g: Geometry) -> list[Array]:
+    """M_k of every set: ‖(z - μ_k) M_k‖² is what z costs it, less ν.
+
+    Without shrinkage a set may lack directions that others have. As in a pair they are given no
+    cost, and what belongs to them is read off in the metric of all sets together: with T = Σ S_k,
+    S_k is inverted within the coordinates in which T is the identity.
+    """
     factors = [working.shrunk(k, g.shrinkage) for k in range(g.n_sets)]
-    if g.shrinkage > 0 and weighting == "cost":
+    if g.shrinkage > 0:
         return [inverse_triangle(one) for one in factors]
     tol = working.tolerance()
     L, spectrum = whitening_of(factors, tol)
-    if weighting == "cost":
-        return [_cost_map(one, L, spectrum, tol) for one in factors]
-    # ‖z M‖² = zᵀ T⁻¹ S T⁻¹ z
-    inside = [factorizations.triangular_factor(arrays.matmul(one, L)) for one in factors]
-    return [arrays.matmul(L, one.T) for one in inside]
+    return [_cost_map(one, L, spectrum, tol) for one in factors]
 
 
 def same_span(maps: Sequence[Array]) -> bool:

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan.base import arrays
 from cospan.base.factorizations import eigh, joint_rotation
@@ -35,7 +34,7 @@ from cospan.errors import InputError
 from cospan.model.leave_one_out import whitening_of
 from cospan.model.prepared import PreparedSets, in_feature_units
 from cospan.model.set_model import SetCosts
-from cospan.model.settings import CostSettings
+from cospan.model.settings import Given
 from cospan.summary import Summary
 
 KINDS = ("common", "partial", "isolated")
@@ -71,11 +70,8 @@ class ManyFrame:
     >>> for own, name in enumerate("xyz", start=2):
     ...     sets[name] = np.zeros((100, 5))
     ...     sets[name][:, [0, 1, own]] = rng.normal(size=(100, 3))
-    >>> frame = ManyFrame.fit(sets, shrinkage=0)
-    >>> frame
+    >>> ManyFrame.fit(sets, shrinkage=0)
     ManyFrame(3 sets, 5 features, 5 directions: 2 common, 0 partial, 3 isolated)
-    >>> [int(np.abs(frame.directions[j]).argmax()) for j in frame.isolated("y")]
-    [3]
     """
 
     names: tuple[str, ...]
@@ -87,7 +83,7 @@ class ManyFrame:
     feature_names: tuple[str, ...] | None = None
 
     @classmethod
-    def fit(cls, sets: Any, **settings: Unpack[CostSettings]) -> ManyFrame:
+    def fit(cls, sets: Any, **settings: Unpack[Given]) -> ManyFrame:
         """The frame of K sets: a mapping of names to arrays or summaries, or a sequence of them.
 
         Settings as for :meth:`cospan.JointFrame.fit`.
@@ -106,15 +102,8 @@ class ManyFrame:
         cls, summaries: Sequence[Summary], costs: SetCosts, names: Sequence[str]
     ) -> ManyFrame:
         """The frame of sets prepared exactly as for their costs."""
-        if len(names) != len(summaries):
-            raise InputError(f"There are {len(names)} names for {len(summaries)} sets.")
         g = costs.geometry
-        # The affine span has a centre for each set; "pooled" is what was given.
-        center = g.center if g.center_mode == "given" else g.center_mode.replace("own", "pooled")
-        prepared = PreparedSets(
-            summaries, span=g.span, center=center, balance=g.balance, tol=g.tol, labels=names
-        )
-        working = prepared.working(g.units)
+        working = PreparedSets.like(g, summaries, names).working(g.units)
         factors = [working.shrunk(k, g.shrinkage) for k in range(g.n_sets)]
         H, sigma, tau, present = (_pair if g.n_sets == 2 else _many)(factors, working.tolerance())
         strength = np.linalg.norm(H, axis=1)
@@ -132,7 +121,7 @@ class ManyFrame:
         return len(self.directions)
 
     @property
-    def kind(self) -> NDArray[np.str_]:
+    def kind(self) -> np.ndarray:
         """``"common"``, ``"partial"`` or ``"isolated"``: all sets have it, some, or one."""
         return np.array(KINDS)[_kinds(self.present)]
 
@@ -188,19 +177,18 @@ def _many(factors: Sequence[Array], tol: float) -> Decomposed:
     # stacked = Q R: the SVD's L turns the stacked rows into Q, so R is the inverse of L.
     L, R = arrays.to_numpy(inverse), arrays.to_numpy(inverse * spectrum[None, :] ** 2).T
     Q = [arrays.to_numpy(factor) @ L for factor in factors]
-    grams = [part.T @ part for part in Q]
-    ridge = 1 / len(grams)
-    eye = np.eye(L.shape[1])
-    T = sum((np.linalg.inv(gram + ridge * eye) * ridge for gram in grams), np.zeros_like(eye))
+    grams = np.stack([part.T @ part for part in Q])
+    ridge = 1 / len(Q)
+    T = np.mean(np.linalg.inv(grams + ridge * np.eye(L.shape[1])), axis=0)
     tau, Z = eigh((T + T.T) / 2)
-    for group in _groups(tau, len(grams), ridge):
+    for group in _groups(tau, len(Q), ridge):
         # The G_i commute where sets share directions exactly, and nearly so where noise blurs
         # them. A first turn by a generic mixture does it for matrices that commute, at any size:
         # by multiples of the golden ratio in [0, 1), of which no two means of a few agree.
-        inside = np.stack([Z[:, group].T @ gram @ Z[:, group] for gram in grams])
-        shades = np.modf(np.arange(len(grams)) * (math.sqrt(5) - 1) / 2)[0]
+        inside = Z[:, group].T @ grams @ Z[:, group]
+        shades = np.modf(np.arange(len(Q)) * (math.sqrt(5) - 1) / 2)[0]
         _, turn = np.linalg.eigh(np.tensordot(shades, inside, 1))
-        if len(grams) * len(group) ** 3 <= JOINT_WORK:
+        if len(Q) * len(group) ** 3 <= JOINT_WORK:
             turn = turn @ joint_rotation(turn.T @ inside @ turn)
         Z[:, group] = Z[:, group] @ turn
     present = _present(_strengths(Q, Z))

@@ -13,14 +13,13 @@ are formed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from cospan.base import arrays
-from cospan.base.checks import as_option, as_rows, as_weights, check_names, feature_names_of
+from cospan.base.checks import as_option, as_rows, as_weights, check_names
 from cospan.base.factorizations import qr, solve_triangular_transposed
 from cospan.base.notes import Note
 from cospan.base.tolerance import (
@@ -32,7 +31,7 @@ from cospan.base.tolerance import (
 from cospan.base.types import Array, Floats
 from cospan.decomposition import GSVD, Blocks, gsvd
 from cospan.model.choice import Chosen
-from cospan.model.prepared import WorkingSets, in_feature_units
+from cospan.model.prepared import Geometry, WorkingSets, in_feature_units
 from cospan.model.set_model import notes_on_weights
 
 if TYPE_CHECKING:
@@ -40,12 +39,10 @@ if TYPE_CHECKING:
 
 # Bytes of samples scored at once. On the host they stay in the processor's cache between the
 # passes; an accelerator needs large products to be busy.
-HOST_BYTES = 2**23
-DEVICE_BYTES = 2**29
-# Fewer rows at once would keep matrix products waiting.
-FEWEST_AT_ONCE = 64
-# From this many such parts on, threads share them: fewer are over before a thread has started.
-THREADED_PARTS = 4
+HOST_BYTES, DEVICE_BYTES = 2**23, 2**29
+# Rows at once, at least: fewer would keep products waiting. And parts from which on threads share
+# them: fewer are over before a thread has started.
+FEWEST_AT_ONCE, THREADED_PARTS = 64, 4
 
 # ---- the decomposition ---------------------------------------------------------------------------
 
@@ -148,7 +145,7 @@ def with_uv(
     """The frame decomposed once more, from the prepared rows themselves, keeping U and V."""
     left = frame.prepared(A, "A", sample_weight=weight_a)
     right = frame.prepared(B, "B", sample_weight=weight_b)
-    tol, basis = frame.tol, frame.basis
+    tol, basis = frame.geometry.tol, frame.basis
     per_unit = arrays.like(frame.geometry.per_unit(), left)[None, :]
     left, right = left * per_unit, right * per_unit
     if frame.shrinkage > 0 and basis is not None:
@@ -222,15 +219,14 @@ class Scorer:
 
         Vectors, not one narrow table: BLAS takes ten times as long for a product with two columns.
         """
-        r, k, t = self.frame.blocks
-        block = np.repeat([0, 1, 2], [r, k, t])
+        blocks, like = self.frame.blocks, self.reference
+        block = np.repeat([0, 1, 2], blocks)
         squares: list[np.ndarray] = [*self.weights]
-        if r or t:
+        if blocks.r or blocks.t:
             squares += [block >= 0, block == 0, block == 1, block == 2]
         linear = []
         if self.moved and self.expands:
             linear = [-2 * w * x for w, x in zip(self.weights, self.at, strict=True)]
-        like = self.reference
         return [arrays.like(x, like) for x in squares], [arrays.like(x, like) for x in linear]
 
     def scores(self, rows: Array) -> Scores:
@@ -244,12 +240,8 @@ class Scorer:
             starts,
             threads,
         )
-        if len(parts) == 1:
-            found: Scores = parts[0]
-            return found
-        xp = arrays.namespace(rows)
-        columns = zip(*parts, strict=True)
-        return Scores._make(None if x[0] is None else xp.concat(x) for x in columns)
+        xp, columns = arrays.namespace(rows), zip(*parts, strict=True)
+        return Scores._make(x[0] if x[0] is None or len(x) == 1 else xp.concat(x) for x in columns)
 
     def coordinates(self, rows: Array) -> tuple[Array, Array | None, Array | None]:
         """Coordinates y about the centre, and, in a span, the squared norms off it and in all."""
@@ -306,14 +298,15 @@ class Scorer:
         return found
 
 
-def is_chunks(Z: object) -> bool:
-    """Is Z an iterable of two-dimensional chunks (rather than rows)?"""
-    if arrays.is_array(Z) or feature_names_of(Z) is not None or isinstance(Z, (str, bytes)):
-        return False
-    if hasattr(Z, "__next__"):
-        return True
-    if not isinstance(Z, Iterable) or hasattr(Z, "__array__"):
-        return False
-    if isinstance(Z, (list, tuple)):
-        return bool(Z) and getattr(Z[0], "ndim", None) == 2
-    return not hasattr(Z, "__len__")
+def parts_left_out(scores: Scores, k: int, removed: Floats, g: Geometry) -> Array:
+    """Squared costs (n, 2) of rows of set k by the frame weighting, each out of its own set.
+
+    ‖c∘y‖², A's part and B's cost, is zᵀT⁻¹S_A T⁻¹z with T = S_A + S_B. With x out of S_k and T,
+    T⁻¹x is scaled for both sets alike, and S_k loses weight·xxᵀ: what remains of its part is
+    part - weight·(xᵀT⁻¹x)², and xᵀT⁻¹x is the sum of both parts.
+    """
+    parts = [scores.squared_b, scores.squared_a]
+    xp = arrays.namespace(parts[0])
+    weight = arrays.like((1 - g.shrinkage) * removed * g.weights[k], parts[0])
+    parts[k] = xp.clip(parts[k] - weight * (parts[0] + parts[1]) ** 2, 0.0, math.inf)
+    return xp.stack(parts[::-1], axis=1)

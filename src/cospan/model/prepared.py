@@ -28,9 +28,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cospan.base import arrays, factorizations
-from cospan.base.checks import as_flag, as_option, check_same_library
+from cospan.base.checks import as_flag, as_option, as_tol, check_same_library
 from cospan.base.tolerance import SQUARES_KEEP_DIGITS, constant_variance, rank_tolerance
-from cospan.base.types import Array, Floats, Index
+from cospan.base.types import Array, Bools, Floats, Index
 from cospan.errors import InputError
 from cospan.model.calibration import Calibration
 from cospan.summary import Summary, as_factors
@@ -158,29 +158,33 @@ class PreparedSets:
     def __init__(
         self,
         summaries: Sequence[Summary],
-        *,
         span: str = "affine",
         center: object = "pooled",
         balance: bool = True,
         tol: float | None = None,
         labels: Sequence[str] | None = None,
     ) -> None:
-        labels = labels or [f"set {k + 1}" for k in range(len(summaries))]
-        self.feature_names = _common_names(summaries, labels)
-        first = summaries[0].mean
-        for part, label in zip(summaries[1:], labels[1:], strict=True):
-            check_same_library(first, part.mean, labels[0], label)
         self.summaries = summaries
-        self.span = as_option(span, "span", ("affine", "linear"))
+        self.feature_names = _common_names(
+            summaries, labels or [f"set {k + 1}" for k in range(len(summaries))]
+        )
+        self.span, self.tol = as_option(span, "span", ("affine", "linear")), as_tol(tol)
         self.affine = self.span == "affine"
         self.balance = True if self.affine else as_flag(balance, "balance")
-        self.tol = tol
         self.sizes = np.array([float(part.n) for part in summaries])
         self.weights = (1 / self.sizes if self.balance else np.ones(len(summaries))).tolist()
-        xp = arrays.namespace(first)
+        xp, first = arrays.namespace(summaries[0].mean), summaries[0].mean
         self.means = xp.stack([arrays.like(part.mean, first) for part in summaries], axis=0)
         self.center_mode, self.center = self._centered(center)
         self.eps = max(part.eps for part in summaries)
+
+    @classmethod
+    def like(
+        cls, g: Geometry, summaries: Sequence[Summary], labels: Sequence[str] | None = None
+    ) -> PreparedSets:
+        """Sets prepared as those of a geometry were."""
+        center = g.center if g.center_mode == "given" else g.center_mode
+        return cls(summaries, g.span, center, g.balance, g.tol, labels)
 
     def _centered(self, center: object) -> tuple[str, Array]:
         first = self.means[0, :]
@@ -265,7 +269,7 @@ class PreparedSets:
             unit = np.where(varies | apart, level, 0.0)
         return np.where(unit > 0, np.maximum(unit, _SMALLEST_UNIT), 0.0)
 
-    def _common(self, variances: Floats, which: np.ndarray) -> float:
+    def _common(self, variances: Floats, which: Bools) -> float:
         """The root of the mean variance over some of the features."""
         if not which.any():
             return 0.0
@@ -281,11 +285,10 @@ class WorkingSets:
     """
 
     def __init__(self, prepared: PreparedSets, units: str, *, outlined: bool = False) -> None:
-        self.prepared = prepared
+        self.prepared, self.units, self.n_sets = prepared, units, len(prepared.summaries)
         rows_inside = all(part._holds_rows for part in prepared.summaries)
         self._may_outline = outlined and rows_inside and prepared.affine
         self._outlined_means: Floats | None = None
-        self.units = units
         unit = prepared.unit(units)
         self.unit = arrays.like(unit, prepared.center)
         self.n_varying = int(np.count_nonzero(unit))
@@ -296,7 +299,7 @@ class WorkingSets:
         self._spectra: dict[int, tuple[Floats, Floats]] = {}
 
     def _factors(self) -> list[Array]:
-        p = self.prepared
+        p, xp = self.prepared, arrays.namespace(self.per_unit)
         roots = [math.sqrt(weight) for weight in p.weights]
         parts = [part.factor_parts(p.about(k)) for k, part in enumerate(p.summaries)]
         rows = [sum(one.shape[0] for one in factor) for factor in parts]
@@ -305,7 +308,6 @@ class WorkingSets:
         own_means = p.center_mode in ("own", "each")
         between = p.means[1:, :] - p.means[:1, :] if own_means else p.means[:0, :]
         if sum(rows) + between.shape[0] >= p.center.shape[0]:
-            xp = arrays.namespace(p.center)
             joined = [one[0] if len(one) == 1 else xp.concat(one, axis=0) for one in parts]
             weighted = zip(roots, joined, strict=True)
             return [(root * self.per_unit)[None, :] * one for root, one in weighted]
@@ -327,27 +329,22 @@ class WorkingSets:
 
     def _matrices(self) -> list[Array]:
         p, xp = self.prepared, arrays.namespace(self.per_unit)
+        # Of numbers so small that only other sets' factors know them a matrix holds zeros.
+        per_unit = xp.clip(self.per_unit, 0.0, 1 / SQUARES_KEEP_DIGITS)
         found = []
         for k, part in enumerate(p.summaries):
-            if part.is_factored:
-                # First in units: squares of small numbers would vanish.
-                factor = part.factor_about(p.about(k), p.weights[k])
-                found.append(arrays.gram(self.per_unit[None, :] * factor))
+            if part.is_factored:  # first in units: squares of small numbers would vanish
+                factor = xp.concat(part.factor_parts(p.about(k)), axis=0)
+                found.append(p.weights[k] * arrays.gram(self.per_unit[None, :] * factor))
             else:
-                # Of numbers so small that only other sets' factors know them it holds zeros.
-                per_unit = xp.clip(self.per_unit, 0.0, 1 / SQUARES_KEEP_DIGITS)
-                scale = per_unit[:, None] * per_unit[None, :]
-                found.append(part.scatter_about(p.about(k), p.weights[k]) * scale)
+                scatter = part.scatter_about(p.about(k), p.weights[k])
+                found.append(scatter * (per_unit[:, None] * per_unit[None, :]))
         return found
 
     @property
     def outlined(self) -> bool:
         """Is a basis missing that the sets need?"""
         return self._outlined_means is not None
-
-    @property
-    def n_sets(self) -> int:
-        return len(self._moments)
 
     def matrix(self, k: int) -> Array:
         """The moments of set k in working coordinates."""
@@ -358,13 +355,11 @@ class WorkingSets:
         one = self._moments[k]
         if alpha == 0 and self.factored:
             return one
-        if self.factored:
-            ridge = math.sqrt(alpha) * arrays.identity(one.shape[1], one)
-            rows = arrays.namespace(one).concat((math.sqrt(1 - alpha) * one, ridge), axis=0)
-            return factorizations.triangular_factor(rows)
-        return factorizations.cholesky(
-            (1 - alpha) * one + alpha * arrays.identity(one.shape[0], one)
-        )
+        ridge = arrays.identity(one.shape[1], one)
+        if not self.factored:
+            return factorizations.cholesky((1 - alpha) * one + alpha * ridge)
+        parts = (math.sqrt(1 - alpha) * one, math.sqrt(alpha) * ridge)
+        return factorizations.triangular_factor(arrays.namespace(one).concat(parts, axis=0))
 
     def spectrum(self, k: int) -> tuple[Floats, Floats]:
         """Eigenvalues and eigenvectors of set k's moments, on the host."""
@@ -374,8 +369,7 @@ class WorkingSets:
         return self._spectra[k]
 
     def tolerance(self) -> float:
-        d = self.prepared.summaries[0].n_features
-        tol = self.prepared.tol
+        d, tol = self.prepared.summaries[0].n_features, self.prepared.tol
         return rank_tolerance(d, d, self.prepared.eps) if tol is None else tol
 
     def means(self) -> Floats:
@@ -392,33 +386,28 @@ class WorkingSets:
         In the coordinates of a basis `inner` (e, m), where there is one.
         """
         found = [self._trial_of(k, most) for k in range(self.n_sets)]
-        if any(part is None or len(part[0]) == 0 for part in found):
+        if any(len(part[0]) == 0 for part in found):
             return None
-        rows, off, count = zip(*[part for part in found if part is not None], strict=True)
-        own = np.repeat(np.arange(self.n_sets), [len(part) for part in rows])
-        joined = np.concatenate(rows)
+        rows, off, count = (np.concatenate(part) for part in zip(*found, strict=True))
+        own = np.repeat(np.arange(self.n_sets), [len(part[0]) for part in found])
         if inner is not None:
-            joined = arrays.matmul(joined, arrays.to_numpy(inner))
-        return TrialRows(joined, np.concatenate(off), own, np.concatenate(count))
+            rows = arrays.matmul(rows, arrays.to_numpy(inner))
+        return TrialRows(rows, off, own, count)
 
-    def _trial_of(self, k: int, most: int) -> tuple[Floats, Floats, Floats] | None:
+    def _trial_of(self, k: int, most: int) -> tuple[Floats, Floats, Floats]:
         part = self.prepared.summaries[k]
         if (self.basis is not None or self.outlined) and part._holds_rows:
             # The factor's rows are the rows themselves, less the mean.
             rows = arrays.to_numpy(self._moments[k])[: part.count][:most]
             one = np.ones(len(rows))
             return rows / math.sqrt(self.prepared.weights[k]), 0 * one, one
-        sample = part.sample
-        if len(sample) == 0:
-            return None
-        per_unit = arrays.to_numpy(self.per_unit)
-        rows = (sample.rows[:most] - arrays.to_numpy(part.mean)) * per_unit
-        off = np.zeros(len(rows))
+        rows = part.sample.rows[:most] - arrays.to_numpy(part.mean)
+        rows, off = rows * arrays.to_numpy(self.per_unit), np.zeros(len(rows))
         if self.basis is not None:
             whole = np.einsum("ij,ij->i", rows, rows)
             rows = arrays.matmul(rows, arrays.to_numpy(self.basis))
             off = np.clip(whole - np.einsum("ij,ij->i", rows, rows), 0.0, None)
-        return rows, off, sample.weights[:most]
+        return rows, off, part.sample.weights[:most]
 
     def geometry(self, *, shrinkage: float, pooling: float, dof: float) -> Geometry:
         """What is settled, with the choices made."""
@@ -473,6 +462,7 @@ def _common_names(summaries: Sequence[Summary], labels: Sequence[str]) -> tuple[
                 f"{labels[0]} has {first.n_features} features and {label} has {part.n_features}; "
                 "all sets need the same features in the same order."
             )
+        check_same_library(first.mean, part.mean, labels[0], label)
         if names is None:
             names, whose = part.feature_names, label
         elif part.feature_names not in (None, names):

@@ -8,37 +8,36 @@ more there is no frame that diagonalises all of them at once, but costs need non
     cost_k² = ν + ‖(z - μ_k) M_k‖²
 
 in working coordinates, so that K sets cost K factorizations, and scoring is one matrix product
-per set.
-
-Without shrinkage a set may lack directions that others have. As in a pair they are given no cost,
-and what belongs to them is read off in the metric of all sets together: with T = Σ S_k, S_k is
-inverted within the coordinates in which T is the identity. The paper's frame weighting has its
-counterpart there, w_k ∝ zᵀ T⁻¹ S̃_k T⁻¹ z, which for two sets is ‖c∘y‖² and ‖s∘y‖².
+per set. Without shrinkage a set may lack directions that others have: see `leave_one_out.maps_of`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, Unpack, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Generic,
+    NamedTuple,
+    Self,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
 import numpy as np
 
 from cospan.base import arrays, factorizations
-from cospan.base.checks import as_flag, as_option, as_rows, as_tol
+from cospan.base.checks import as_option, as_rows
 from cospan.base.notes import Note
 from cospan.base.tolerance import FAST_SHRINKAGE
 from cospan.base.types import Array, Floats, Index
 from cospan.errors import InputError
-from cospan.model.calibration import (
-    calibrated_weights,
-    fit_calibration,
-    log_odds_of,
-    theoretical,
-)
+from cospan.model.calibration import calibrated_weights, fit_calibration, log_odds_of, theoretical
 from cospan.model.choice import (
     AS_GOOD_AS_ONE,
     DEFAULT_SHRINKAGE,
@@ -83,8 +82,11 @@ class Derived(Generic[T]):
     def __get__(self, model: None, owner: type) -> Self: ...
     @overload
     def __get__(self, model: object, owner: type) -> T: ...
-    def __get__(self, model: object | None, owner: type) -> Any:
-        return self if model is None else self._read(model)
+    def __get__(self, model: object | None, owner: type) -> Self | T:
+        if model is None:
+            return self
+        found: T = self._read(model)
+        return found
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -106,25 +108,16 @@ class SetModel:
     shrinkage = Derived[float]("shrinkage", """The α in use, also when ``"auto"`` chose it.""")
     pooling = Derived[float]("pooling", "The γ in use.")
     dof = Derived[float]("dof", "The ν in use; 0 in the linear span.")
-    gain = Derived[float](
-        "calibration.gain",
-        "β: log tan²θ = β (ℓ - ℓ₀), with ℓ the log ratio of the squared costs; 1 if raw.",
-    )
-    zero = Derived[float](
-        "calibration.zero", "ℓ₀, the log ratio of squared costs at which θ is 45°."
-    )
-    center = Derived[Array](
-        "center", "The origin of coordinates: between the means in the affine span."
-    )
+    gain = Derived[float]("calibration.gain", "β: log tan²θ = β (ℓ - ℓ₀); 1 if raw.")
+    zero = Derived[float]("calibration.zero", "ℓ₀, the log ratio of squared costs at 45°.")
+    center = Derived[Array]("center", "The origin: between the means in the affine span.")
     center_mode = Derived[str](
-        "center_mode",
-        """``"own"`` in the affine span; ``"pooled"``, ``"each"``, ``"none"`` or ``"given"``.""",
+        "center_mode", """``"own"``, or in the linear span what was given for `center`."""
     )
     balance = Derived[bool]("balance", "Whether a set's moments are divided by its size.")
-    tol = Derived[float | None]("tol", "The tolerance given.")
     n_features = Derived[int]("n_features", "The number of features.")
     feature_names = Derived[tuple[str, ...] | None]("feature_names", "What features are called.")
-    constant_features = Derived[np.ndarray](
+    constant_features = Derived[Index](
         "constant_features", "Numbers of the features that are constant in every set."
     )
 
@@ -133,9 +126,9 @@ class SetModel:
         """This model without its curve: what the features as they are say of a sample."""
         if self.curve is None:
             return self
-        calibration, typicality = self.curve.plain.calibration, self.curve.plain.typicality
-        geometry = replace(self.geometry, calibration=calibration)
-        return replace(self, geometry=geometry, typicality=typicality, curve=None)
+        known = self.curve.plain
+        geometry = replace(self.geometry, calibration=known.calibration)
+        return replace(self, geometry=geometry, typicality=known.typicality, curve=None)
 
     def squared_costs(self, Z: object) -> Array:
         """Squared costs (n, K) of samples."""
@@ -158,7 +151,12 @@ class SetModel:
         removed = removed_weights(sample_weight, len(own))
         if self.curve is not None:
             return self.curve.left_out_costs(rows, own, removed)
-        return self._left_out(rows, own, removed)
+        out = np.empty((len(own), self.geometry.n_sets))
+        for o in np.unique(own).tolist():
+            index = np.flatnonzero(own == o)
+            found = self._left_out_of(o, arrays.pick(rows, index), removed[index])
+            out[index] = arrays.to_numpy(found)
+        return arrays.like(out, arrays.namespace(rows).astype(rows[:0, :], self._dtype(rows)))
 
     def trial_costs(self, trial: TrialRows | None) -> Floats | None:
         """(n, K): leave-one-out squared costs of sampled rows; None where there are none."""
@@ -171,14 +169,6 @@ class SetModel:
         """Costs of the sets' own rows in working coordinates."""
         return LeaveOneOutCosts(self.geometry, *self._matrices_and_maps(), self.basis)
 
-    def _left_out(self, rows: Array, own: Index, removed: Floats) -> Array:
-        out = np.empty((len(own), self.geometry.n_sets))
-        for o in np.unique(own).tolist():
-            index = np.flatnonzero(own == o)
-            found = self._left_out_of(o, arrays.pick(rows, index), removed[index])
-            out[index] = arrays.to_numpy(found)
-        return arrays.like(out, arrays.namespace(rows).astype(rows[:0, :], self._dtype(rows)))
-
     def _left_out_of(self, o: int, rows: Array, removed: Floats) -> Array:
         """Squared costs (n, K) of rows of one set, in float64."""
         g = self.geometry
@@ -190,7 +180,7 @@ class SetModel:
         fine = self.geometry.shrinkage < FAST_SHRINKAGE
         return arrays.namespace(rows).float64 if fine else rows.dtype
 
-    # ---- what every kind of model has its own way for ------------------------------------------
+    # What every kind of model has its own way for
 
     def _squared(self, rows: Array) -> Array:
         """Squared costs (n, K) of samples by the plain model."""
@@ -213,21 +203,27 @@ def chosen_sets(
     settings: Settings,
     labels: Sequence[str] | None = None,
     picture: bool = False,
+    near: Geometry | None = None,
 ) -> Chosen:
-    """Prepare the sets and settle what was left to the data."""
-    prepared = PreparedSets(
-        summaries,
-        span=settings.span,
-        center=settings.center,
-        balance=settings.balance,
-        tol=as_tol(settings.tol),
-        labels=labels,
-    )
+    """Prepare the sets and settle what was left to the data, where asked near other choices."""
+    s = settings
+    prepared = PreparedSets(summaries, s.span, s.center, s.balance, s.tol, labels)
     fixed = settings.fixed()
-    _check_enough(prepared, DEFAULT_SHRINKAGE if fixed.shrinkage is None else fixed.shrinkage)
+    alpha = DEFAULT_SHRINKAGE if fixed.shrinkage is None else fixed.shrinkage
+    if alpha < FAST_SHRINKAGE and not all(part.exact for part in summaries):
+        raise InputError(
+            f"A fast summary has too few digits for shrinkage {alpha:g}; use at least "
+            f"{FAST_SHRINKAGE:g}, or make the summaries with exact=True."
+        )
+    spread = prepared.unit("common") if prepared.affine else prepared.variances
+    if alpha > 0 and not spread.any():
+        raise InputError(
+            "All rows of all sets are equal, so there is nothing to compare; check that the "
+            "features vary."
+        )
     # Before any row is looked at: a table's columns have units of their own, pixels share one.
     table = prepared.feature_names is not None and not picture
-    return choose(prepared, fixed, "own" if table else "common")
+    return choose(prepared, fixed, "own" if table else "common", near)
 
 
 def notes_on_weights(summaries: Sequence[Summary]) -> tuple[Note, ...]:
@@ -242,30 +238,6 @@ def notes_on_weights(summaries: Sequence[Summary]) -> tuple[Note, ...]:
     )
     remedy = "Multiply the weights so that they sum to the number of rows."
     return (Note("weights sum to one row", text, remedy, loud=True),)
-
-
-def _check_enough(prepared: PreparedSets, alpha: float) -> None:
-    """Do the summaries have the digits for α, and do the rows vary at all?"""
-    summaries = prepared.summaries
-    if alpha < FAST_SHRINKAGE and not all(part.exact for part in summaries):
-        lacks = "directions" if any(part.rank is not None for part in summaries) else "digits"
-        raise InputError(
-            f"A fast summary has too few {lacks} for shrinkage {alpha:g}; use at least "
-            f"{FAST_SHRINKAGE:g}, or make the summaries with exact=True and without a rank."
-        )
-    spread = prepared.unit("common") if prepared.affine else prepared.variances
-    if alpha > 0 and not spread.any():
-        raise InputError(
-            "All rows of all sets are equal, so there is nothing to compare; check that the "
-            "features vary."
-        )
-
-
-def calibrates(settings: Settings) -> bool:
-    """Whether to calibrate: by default in the affine span; the paper's angle is raw."""
-    if settings.calibrate is None:
-        return settings.span == "affine"
-    return as_flag(settings.calibrate, "calibrate")
 
 
 class Tried(NamedTuple):
@@ -284,23 +256,21 @@ def calibrated(
     From leave-one-out costs of sampled rows, or by theory where there are none. `inner` is a basis
     of the model's own span inside the working coordinates.
     """
-    working, summaries = chosen.working, chosen.working.prepared.summaries
+    working, g = chosen.working, model.geometry
     trial = working.trial(tried_rows(working.n_sets), inner)
     squared = model.trial_costs(trial) if chosen.squared is None else chosen.squared
     if trial is not None and squared is not None:
-        typicality = Typicality.of(squared, trial.own, trial.counts)
-        model = replace(model, typicality=typicality)
-    if calibrates(settings):
+        model = replace(model, typicality=Typicality.of(squared, trial.own, trial.counts))
+    if settings.calibrates():
         rows, costs = trial, squared
-        if most := more_rows(summaries):
+        if most := more_rows(working.prepared.summaries):
             rows = working.trial(most, inner)
             costs = model.trial_costs(rows)
         if rows is None or costs is None:
-            g = model.geometry
             found = theoretical(g.dof, g.n_varying, model.log_determinants())
         else:
             found = fit_calibration(log_odds_of(costs), rows.own, rows.counts)
-        model = replace(model, geometry=replace(model.geometry, calibration=found))
+        model = replace(model, geometry=replace(g, calibration=found))
     return model, Tried(working, trial, squared)
 
 
@@ -325,7 +295,7 @@ class SetCosts(SetModel):
 
     #: (e, m_k): M_k of the sets as they are, before pooling; inside `basis` where there is one
     maps: tuple[Array, ...] = field(repr=False)
-    weighting: str = "cost"  # or, in the linear span, ``"frame"``
+    weighting: ClassVar[str] = "cost"  # the frame weighting needs a frame, and so two sets
 
     @classmethod
     def from_summaries(
@@ -337,68 +307,45 @@ class SetCosts(SetModel):
         picture: bool = False,
         again: Again | None = None,
         mapping: RowMap | None = None,
+        near: Geometry | None = None,
         **given: Unpack[Given],
     ) -> SetCosts:
-        """Prepare K ≥ 2 sets; as :meth:`cospan.JointFrame.from_summaries` does two."""
+        """Prepare K ≥ 2 sets; as :meth:`cospan.JointFrame.from_summaries` does two.
+
+        A part of the sets chooses `near` what was chosen for all of them.
+        """
         from cospan.model.curved import with_curve  # made of these
 
+        if as_option(weighting, "weighting", ("cost", "frame")) == "frame":
+            raise InputError('weighting="frame" is for two sets; leave it out with more.')
         settings = Settings.of(**given)
-        weighting = as_option(weighting, "weighting", ("cost", "frame"))
-        if weighting == "frame" and settings.span == "affine":
-            raise InputError('weighting="frame" belongs to span="linear"; give both.')
-        chosen = chosen_sets(summaries, settings, labels, picture)
-        costs, tried = cls.of_chosen(chosen, settings, weighting)
-        if weighting == "frame":
-            return costs
+        chosen = chosen_sets(summaries, settings, labels, picture, near)
+        costs, tried = cls.of_chosen(chosen, settings)
         return with_curve(costs, tried, settings, again, mapping)
 
     @classmethod
-    def of_chosen(
-        cls, chosen: Chosen, settings: Settings, weighting: str = "cost"
-    ) -> tuple[SetCosts, Tried]:
+    def of_chosen(cls, chosen: Chosen, settings: Settings) -> tuple[SetCosts, Tried]:
         """Plain costs, and the rows they are tried on."""
-        working, geometry, _ = chosen
-        costs, inner = cls._bare(working, geometry, weighting)
-        if weighting == "frame" and not calibrates(settings):
-            return costs, Tried(working, None, None)
-        costs, tried = calibrated(costs, chosen, settings, inner)
-        return (replace(costs, typicality=None) if weighting == "frame" else costs), tried
+        costs, inner = cls._bare(chosen.working, chosen.geometry)
+        return calibrated(costs, chosen, settings, inner)
 
     @classmethod
-    def _bare(
-        cls, working: WorkingSets, geometry: Geometry, weighting: str
-    ) -> tuple[SetCosts, Array | None]:
+    def settled(cls, geometry: Geometry, summaries: Sequence[Summary]) -> SetCosts:
+        """Costs of these sets by the units, α, γ, ν and calibration of others."""
+        g = geometry
+        working = PreparedSets.like(g, summaries).working(g.units)
+        own = working.geometry(shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof)
+        return cls._bare(working, replace(own, calibration=g.calibration))[0]
+
+    @classmethod
+    def _bare(cls, working: WorkingSets, geometry: Geometry) -> tuple[SetCosts, Array | None]:
         """Costs without a calibration, and the basis of their own span where they have one."""
-        maps, basis, inner = maps_of(working, geometry, weighting), working.basis, None
+        maps, basis, inner = maps_of(working, geometry), working.basis, None
         if geometry.shrinkage == 0 and geometry.pooling > 0:
             maps, inner = inside_span(maps)
             basis = inner if basis is None else arrays.matmul(basis, inner)
         notes = notes_on_weights(working.prepared.summaries)
-        found = cls(
-            geometry=geometry, weighting=weighting, maps=tuple(maps), basis=basis, notes=notes
-        )
-        return found, inner
-
-    @classmethod
-    def settled(
-        cls, geometry: Geometry, summaries: Sequence[Summary], weighting: str = "cost"
-    ) -> SetCosts:
-        """Costs of these sets by the units, α, γ, ν and calibration of others."""
-        g = geometry
-        prepared = PreparedSets(
-            summaries,
-            span=g.span,
-            center=g.center if g.center_mode == "given" else g.center_mode,
-            balance=g.balance,
-            tol=g.tol,
-        )
-        working = prepared.working(g.units)
-        own = working.geometry(shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof)
-        return cls._bare(working, replace(own, calibration=g.calibration), weighting)[0]
-
-    def refitted(self, summaries: Sequence[Summary]) -> SetCosts:
-        """The same for other rows; all that was chosen stays."""
-        return self.settled(self.geometry, summaries, self.weighting)
+        return cls(geometry=geometry, maps=tuple(maps), basis=basis, notes=notes), inner
 
     def log_determinants(self) -> Floats:
         """Minus twice that of the map."""
@@ -418,73 +365,28 @@ class SetCosts(SetModel):
         if self.geometry.pooling == 0:
             return self.maps
         pooled = pooled_matrices(self.geometry, self._matrices)
-        return [
-            arrays.like(inverse_triangle(factorizations.cholesky(one)), self.maps[0])
-            for one in pooled
-        ]
+        inverses = [inverse_triangle(factorizations.cholesky(one)) for one in pooled]
+        return [arrays.like(one, self.maps[0]) for one in inverses]
 
     def _squared(self, rows: Array) -> Array:
-        g = self.geometry
-        parts = self._distances(rows, [g.origin(k) for k in range(g.n_sets)])
-        if self.weighting == "frame":
-            return _inverse(parts)
-        return parts + g.dof if g.affine else parts
-
-    def _left_out(self, rows: Array, own: Index, removed: Floats) -> Array:
-        """With the frame weighting centre and divisor stay."""
-        if self.weighting == "cost":
-            return super()._left_out(rows, own, removed)
-        g = self.geometry
-        moved = rows
-        if g.center_mode == "each":
-            moved = rows - arrays.like(arrays.to_numpy(g.means)[own], rows)
-        parts = self._distances(moved, [g.center] * g.n_sets)
-        return _inverse(parts_left_out(parts, own, removed, g))
-
-    def _distances(self, rows: Array, origins: Sequence[Array]) -> Array:
-        """‖(z - origin_k) M_k‖² (n, K), some rows at a time."""
+        """Some rows at a time."""
         step, n = max(1, _SCORE_BYTES // (8 * self.n_features)), rows.shape[0]
         starts = range(0, max(n, 1), step)
-        parts = [self._scored(rows[i : min(i + step, n), :], origins) for i in starts]
+        parts = [self._scored(rows[i : min(i + step, n), :]) for i in starts]
         return parts[0] if len(parts) == 1 else arrays.namespace(rows).concat(parts, axis=0)
 
-    def _scored(self, rows: Array, origins: Sequence[Array]) -> Array:
-        xp = arrays.namespace(rows)
-        g = self.geometry
+    def _scored(self, rows: Array) -> Array:
+        g, xp = self.geometry, arrays.namespace(rows)
         base, off = working_rows(rows, g.center, g, self.basis)
         base = xp.astype(base, self._dtype(rows), copy=False)
         columns = []
-        for origin, one in zip(origins, self.scoring_maps, strict=True):
-            step = working_rows(origin[None, :], g.center, g, self.basis)[0]
+        for k, one in enumerate(self.scoring_maps):
             mapped = arrays.matmul(base, arrays.like(one, base))
+            step = working_rows(g.origin(k)[None, :], g.center, g, self.basis)[0]
             mapped = mapped - arrays.like(arrays.matmul(step, one), base)
-            columns.append(xp.sum(mapped * mapped, axis=1))
-        parts = xp.stack(columns, axis=1)
+            columns.append(xp.sum(mapped * mapped, axis=1) + g.dof)
+        squared = xp.stack(columns, axis=1)
         if off is None or g.shrinkage == 0:
-            return parts
-        # Off the span every set has the variance α, and T that of all K sets together.
-        variance = g.shrinkage * (len(self.maps) ** 2 if self.weighting == "frame" else 1)
-        return parts + xp.astype(off / variance, parts.dtype)[:, None]
-
-
-def parts_left_out(parts: Array, own: Index, removed: Floats, g: Geometry) -> Array:
-    """The frame weighting's parts (n, K) of the sets' own rows, each out of its own set.
-
-    With x out of S_k and T, T⁻¹x is scaled for all sets alike, and S_k loses weight·xxᵀ: what
-    remains of its part is part_k - weight·(xᵀT⁻¹x)², and xᵀT⁻¹x is the parts' sum.
-    """
-    xp = arrays.namespace(parts)
-    weight = arrays.like((1 - g.shrinkage) * removed * g.weights[own], parts[:, 0])
-    mine = arrays.like(own[:, None] == np.arange(g.n_sets)[None, :], parts) > 0
-    whole = xp.sum(xp.sort(parts, axis=1), axis=1)
-    left = xp.clip(parts - (weight * whole * whole)[:, None], 0.0, math.inf)
-    return xp.where(mine, left, parts)
-
-
-def _inverse(shares: Array) -> Array:
-    """1/share as a cost: a set without a share in a sample cannot represent it."""
-    xp = arrays.namespace(shares)
-    none = shares == 0
-    nowhere = xp.all(none, axis=1)[:, None]  # at the centre every cost is 0
-    cost = xp.where(none, xp.full_like(shares, math.inf), 1 / xp.where(none, 1.0, shares))
-    return xp.where(nowhere, xp.zeros_like(shares), cost)
+            return squared
+        # Off the span every set has the variance α.
+        return squared + xp.astype(off / g.shrinkage, squared.dtype)[:, None]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
-from cospan.base.checks import as_option, as_shrinkage, is_real
+from cospan.base.checks import as_flag, as_option, as_shrinkage, is_real
 from cospan.errors import InputError
 
 #: Curved features at most: their covariance has the square of this many entries.
@@ -35,13 +35,6 @@ class Given(TypedDict, total=False):
     balance: bool
     tol: float | None
     curve: int | str | None
-
-
-class CostSettings(Given, total=False):
-    """The same for K sets: how costs become weights, and whether rows are pictures."""
-
-    weighting: str
-    picture: bool
 
 
 class Fixed(NamedTuple):
@@ -88,8 +81,8 @@ class Settings:
         """What is fixed, checked, and what is left to the data; "auto" is left to it."""
         units = as_option(self.units, "units", ("auto", "own", "common"))
         alpha = as_shrinkage(self.shrinkage)
-        pooling = _number(self.pooling, "pooling", 0.0, 1.0)
-        dof = _number(self.dof, "dof", 0.0, math.inf, above=True)
+        pooling = _number(self.pooling, "pooling", 1.0)
+        dof = _number(self.dof, "dof", math.inf)
         if self.span != "affine":
             if pooling or dof is not None or units == "own":
                 name = "pooling" if pooling else "units" if units == "own" else "dof"
@@ -104,13 +97,19 @@ class Settings:
             dof=dof,
         )
 
+    def calibrates(self) -> bool:
+        """Whether to calibrate: by default in the affine span; the paper's angle is raw."""
+        if self.calibrate is None:
+            return self.span == "affine"
+        return as_flag(self.calibrate, "calibrate")
+
     def curved(self) -> int | str | None:
         """The setting `curve`, checked: None, "auto", or a number of features."""
-        curve: Any = self.curve
-        if curve is None or (isinstance(curve, str) and curve in ("none", "auto")):
+        curve = self.curve
+        if curve is None or curve in ("none", "auto"):
             return None if curve == "none" else curve
         whole = isinstance(curve, (int, np.integer)) and not isinstance(curve, bool)
-        if whole and 1 <= curve <= MOST_FEATURES:
+        if whole and 1 <= int(curve) <= MOST_FEATURES:
             return int(curve)
         raise InputError(
             f"curve is {str(curve)[:40]}; it must be 'auto', None, or a number of curved features "
@@ -158,14 +157,12 @@ def _same(value: object, default: object) -> bool:
     return isinstance(value, type(default)) and value == default
 
 
-def _number(
-    value: float | str, name: str, low: float, high: float, *, above: bool = False
-) -> float | None:
-    """A number in a range, or None for "auto"."""
+def _number(value: object, name: str, most: float) -> float | None:
+    """A number up to `most`, from 0 on or, where there is no such end, above it; None: "auto"."""
     if isinstance(value, str) and value == "auto":
         return None
-    lowest = math.nextafter(low, math.inf) if above else low
-    if is_real(value) and lowest <= float(value) <= high and float(value) < math.inf:
+    endless = most == math.inf
+    if is_real(value) and 0 <= value <= most and (not endless or 0 < value < most):
         return float(value)
-    wanted = "a number above 0" if above else f"a number from {low:g} to {high:g}"
+    wanted = "a number above 0" if endless else f"a number from 0 to {most:g}"
     raise InputError(f"{name} is {value!r}; it must be {wanted}, or 'auto'.")

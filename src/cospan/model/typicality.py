@@ -1,17 +1,16 @@
 """How usual a sample is for each set: conformal p-values, so that "neither" exists.
 
-The angle says which set explains a sample better, not whether either does. Typicality compares
-what a sample costs a set with what the set's own rows cost it, each left out:
+Typicality compares what a sample costs a set with what the set's own rows cost it, each left out:
 
     p = (1 + number of the set's rows that cost at least as much) / (1 + number of rows)
 
 For a new row of the set every rank among the others is equally likely, whatever the distribution:
-p is uniform (a left-out row faces a set of one row less, which matters in one part in n). Both
-costs and ranks come from the sample of rows that summaries carry; no rows are kept.
+p is uniform (a left-out row faces a set of one row less, which matters in one part in n).
 
 Comparisons ask the same of :class:`UsualRows`, which takes no part in the angle: a row is compared
-with rows of its set out of fold, and columns enter as normal scores, so that heavy tails neither
-hide far-out rows nor make them all alike.
+with rows of its set out of fold. There the cost is that of normal scores, within the range of most
+rows, and what lies beyond the range, so that heavy tails neither hide far-out rows nor make them
+all alike.
 
 No rank is below 1/(n + 1), so among few rows none would ever be called "neither". What decides
 that are the same ranks up to the largest costs, and from there on the tail of these
@@ -33,11 +32,16 @@ from cospan.base.tails import tail_p_values
 from cospan.base.tolerance import SAME_COST
 from cospan.base.types import Array, Floats
 
-#: Columns enter as normal scores within this range of a set's rows, at so many levels; beyond it
-#: linearly in robust deviations, a normal distribution's quartiles being this far apart.
+#: Columns enter as normal scores within this range of a set's rows, at so many levels. What lies
+#: beyond it counts in robust deviations, a normal distribution's quartiles being this far apart.
 LEVELS = np.linspace(0.01, 0.99, 99)
 QUARTILES_APART = 1.35
-FARTHEST = 15.0  # deviations: one column alone must not outweigh all columns at half of it
+#: Deviations from the median at most: among heavy tails a row is unusual that is far out in many
+#: columns, rather than one that is very far out in a few.
+FARTHEST = 7.0
+#: Squared deviations beyond the range weigh this much over what most rows of the set have of them
+#: in a column, on average or at least: little where tails are heavy.
+BEYOND_WEIGHT, RARELY_BEYOND, MOST = 0.03, 0.005, 0.95
 FINEST = 1e-9  # of a column's values: what is nearer is rounding
 
 
@@ -74,26 +78,6 @@ class Typicality:
             costs.append(mine[order][:finite])
             above.append(np.append(np.cumsum(weights[::-1])[::-1], 0.0)[: finite + 1])
         return cls(tuple(costs), tuple(above))
-
-    def bounded(self, most: int) -> Typicality:
-        """The same with at most so many costs of each set; p-values rise by up to 1/most.
-
-        Between two costs that are kept, a sample counts as if it cost no more than the row after
-        the lower one: p-values are never too small.
-
-        >>> found = Typicality((np.arange(5.0),), (np.arange(5.0, -1, -1),))
-        >>> few = found.bounded(3)
-        >>> few.costs, few.above
-        ((array([0., 2., 4.]),), (array([5., 4., 2., 0.]),))
-        """
-        costs, above = [], []
-        for own, rows in zip(self.costs, self.above, strict=True):
-            kept = np.arange(len(own))
-            if len(own) > most:
-                kept = np.linspace(0, len(own) - 1, most).round().astype(np.intp)
-            costs.append(own[kept])
-            above.append(np.append(rows[:1], rows[kept + 1]))
-        return Typicality(tuple(costs), tuple(above))
 
     def p_value(self, cost: Any, k: int) -> Array:
         """(n,): how usual costs (not squared) of samples are among those of set k's rows."""
@@ -140,11 +124,7 @@ class Typicality:
 
 
 class NormalScores(NamedTuple):
-    """Columns of one set as normal scores; outside the range of most rows linear.
-
-    There a score is the distance from the median in robust deviations, or the score at the end of
-    the range and the distance from that, where tails are light: whatever is farther.
-    """
+    """Columns of one set: normal scores inside the range of most rows, deviations beyond it."""
 
     knots: tuple[tuple[Floats, Floats], ...]  # of each column: values, rising, and their scores
     middle: Floats  # (d,): medians
@@ -170,31 +150,35 @@ class NormalScores(NamedTuple):
         return cls(tuple(knots), middle, low, high, np.maximum(unit, finest))
 
     def __call__(self, rows: Floats) -> Floats:
-        found = np.empty(rows.shape)
-        for j, (values, scores) in enumerate(self.knots):
-            found[:, j] = np.interp(rows[:, j], values, scores)
+        """(n, d): normal scores, those of the ends for values beyond them."""
+        columns = zip(rows.T, self.knots, strict=True)
+        return np.stack([np.interp(x, *knots) for x, knots in columns], axis=1)
+
+    def beyond(self, rows: Floats) -> Floats:
+        """(n, d): deviations more than one beyond the range, or that of normal rows."""
+        end = special.ndtri(LEVELS[-1])
         with np.errstate(over="ignore"):
-            away = (rows - self.middle) / self.unit
-            above, below = (rows - self.high) / self.unit, (rows - self.low) / self.unit
-            found = np.where(above > 0, np.maximum(found + above, away), found)
-            found = np.where(below < 0, np.minimum(found + below, away), found)
-        return np.clip(found, -FARTHEST, FARTHEST)
+            outside = np.maximum(rows - self.high, self.low - rows) / self.unit
+            away = np.abs(rows - self.middle) / self.unit - end
+        return np.asarray(np.clip(np.maximum(outside, away) - 1, 0.0, FARTHEST - end - 1))
 
 
 class _Ellipsoid(NamedTuple):
-    """How far rows are from a set's: ‖x A‖² - ‖x B‖² with x their scores less the mean."""
+    """How far rows are from a set's: ‖x A‖² - ‖x B‖² with x their scores less the mean, and what
+    is beyond the range of their columns.
+    """
 
     scores: NormalScores
+    weight: float  # of the squares of what is beyond
     mean: Floats
     across: Floats  # (d,) or (d, d)
     less: Floats | None = None  # (d, n): in place of a d × d matrix where rows are few
 
     @classmethod
-    def of(cls, rows: Floats, weights: Floats) -> _Ellipsoid:
+    def of(cls, rows: Floats, weights: Floats, weight: float) -> _Ellipsoid:
         """Of rows (n, d): correlations are shrunk by as much as d is of d + n."""
         of_set = NormalScores.learn(rows)
-        end = special.ndtri(LEVELS[-1])
-        scores = np.clip(of_set(rows), -end, end)  # far-out rows are to be far from these
+        scores = of_set(rows)
         total, d = float(weights.sum()), rows.shape[1]
         alpha = d / (d + total)
         mean = weights @ scores / total
@@ -208,18 +192,18 @@ class _Ellipsoid(NamedTuple):
         root = linalg.cholesky(matrix, lower=True, overwrite_a=True)
         if not few:
             across = linalg.solve_triangular(root, np.diag(1 / spread), lower=True)
-            return cls(of_set, mean, np.ascontiguousarray(across.T))
-        less = linalg.solve_triangular(root, x / spread, lower=True)
-        return cls(of_set, mean, 1 / (spread * np.sqrt(alpha)), less.T / np.sqrt(alpha))
+            return cls(of_set, weight, mean, np.ascontiguousarray(across.T))
+        less = linalg.solve_triangular(root, x / spread, lower=True) / np.sqrt(alpha)
+        return cls(of_set, weight, mean, 1 / (spread * np.sqrt(alpha)), less.T)
 
     def squared(self, rows: Floats) -> Floats:
-        x = self.scores(rows) - self.mean
+        x, beyond = self.scores(rows) - self.mean, self.scores.beyond(rows)
         y = x @ self.across if self.across.ndim == 2 else x * self.across
         found = np.einsum("ij,ij->i", y, y)
         if self.less is not None:
             z = x @ self.less
-            found -= np.einsum("ij,ij->i", z, z)
-        return np.asarray(np.maximum(found, 0.0))
+            found = np.maximum(found - np.einsum("ij,ij->i", z, z), 0.0)
+        return np.asarray(found + self.weight * np.einsum("ij,ij->i", beyond, beyond))
 
 
 class SetRows(NamedTuple):
@@ -252,11 +236,13 @@ class UsualRows(NamedTuple):
         """From rows of every set and their folds."""
         folds, costs = [], []
         for one in sets:
-            without = []
+            beyond = np.sort(NormalScores.learn(one.rows).beyond(one.rows), axis=0)
+            usual = float(beyond[: int(np.ceil(MOST * len(beyond)))].mean())
+            weight, without = BEYOND_WEIGHT / max(usual, RARELY_BEYOND), []
             for fold in range(n_folds):
                 others = one.dealt != fold
                 others = others if others.any() else ~others
-                without.append(_Ellipsoid.of(one.rows[others], one.weights[others]))
+                without.append(_Ellipsoid.of(one.rows[others], one.weights[others], weight))
             folds.append(tuple(without))
             costs.append(_out_of_fold(without, one.rows, one.dealt))
         own = np.repeat(np.arange(len(sets)), [len(one.rows) for one in sets])

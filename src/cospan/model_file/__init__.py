@@ -6,7 +6,7 @@ puts them together again, `estimators` does so for fitted estimators, and `reade
 entry. Reading
 a model file executes nothing and unpickles nothing, and it holds no rows of the data: what a frame
 needs are positions and directions, and for "neither" what its own rows cost, one number for each of
-up to 4,096 rows in the order of their size. (Of rows with a single column that number tells the
+up to 2,000 rows in the order of their size. (Of rows with a single column that number tells the
 distance from the mean; pass on models of one column as you would its values.)
 """
 

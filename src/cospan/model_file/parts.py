@@ -1,7 +1,7 @@
 """Frames and costs to several sets as settings and arrays, and back: one table says of what.
 
 Rows of data are no part of any model: of the rows that typicality compares with, a file holds what
-each cost its own set, in order, and no more than 4,096 of them. The map of a curve is written as it
+each cost its own set, in order. The map of a curve is written as it
 is, so that no generator of random numbers has to give the same ones again; landmarks are means of
 several rows.
 """
@@ -30,9 +30,6 @@ from cospan.model import (
 )
 from cospan.model_file.reader import Parts, Reader
 
-# Costs of a set's own rows in a file: summaries sample 2,000 rows, and these are kept as they are.
-_MOST_COSTS = 4096
-
 Field: TypeAlias = str | tuple[str, ...] | type
 
 _OF_SETS: dict[str, Field] = {
@@ -48,7 +45,7 @@ _OF_SETS: dict[str, Field] = {
 FIELDS: dict[type, Mapping[str, Field]] = {
     JointFrame: _OF_SETS
     | {"c": "m", "s": "m", "core": "m e", "inverse": "e m", "blocks": Blocks, "dropped": int},
-    SetCosts: _OF_SETS | {"maps": "K× e *", "weighting": ("cost", "frame")},
+    SetCosts: _OF_SETS | {"maps": "K× e *"},
     Geometry: {
         "span": ("affine", "linear"),
         "center": "d",
@@ -70,7 +67,7 @@ FIELDS: dict[type, Mapping[str, Field]] = {
     Typicality: {"costs": "K× *", "above": "K× *"},
     CurvedSets: {"map": CurveMap, "costs": SetCosts, "plain": Plain},
     Plain: {"calibration": Calibration, "typicality?": Typicality},
-    CurveMap: {"center": "d", "per_unit": "d", "frequencies": "F d", "phases": "F"},
+    CurveMap: {"center": "d", "per_unit": "d", "waves": "w d"},
     LandmarkMap: {"center": "d", "per_unit": "d", "axes": "d a", "landmarks": "L a"}
     | {"mixing": "L *", "width": float},
 }
@@ -83,8 +80,6 @@ def part_of(model: object) -> Parts:
     for field in FIELDS[type(model)]:
         name = field.rstrip("?")
         value: Any = getattr(model, name)
-        if isinstance(value, Typicality):
-            value = value.bounded(_MOST_COSTS)
         if value is None or (isinstance(value, tuple) and not value):
             continue
         found |= part_of(value).inside(name) if type(value) in FIELDS else _entry_of(name, value)

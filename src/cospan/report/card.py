@@ -54,8 +54,13 @@ def pair_card(subject: Subject) -> Card:
         points = _points(subject)
     else:
         side = _band(subject)
-    return Card(headline(found), columns_lead(found), keys_of(subject), big_of(subject),
-                score_charts(subject), points, side, facts_of(subject))  # fmt: skip
+    thing = "picture of each" if subject.pictures else "row from each set"
+    before = f"Shown one {thing}, you could tell which is which"
+    big = Big(before, f"{of_hundred(found.size)} times in 100", interval_words(found.size))
+    logs = [np.log(group.kept.weights + 1e-9) for group in found.groups]
+    hills = charts.hills([log[:, 1] - log[:, 0] for log in logs], subject.names)
+    return Card(headline(found), columns_lead(found), keys_of(subject), big,
+                (hills, charts.ruler(found.size)), points, side)  # fmt: skip
 
 
 def keys_of(subject: Subject) -> tuple[Key, ...]:
@@ -63,24 +68,6 @@ def keys_of(subject: Subject) -> tuple[Key, ...]:
     thing = "picture" if subject.pictures else "row"
     sizes = [plural(group.total, thing) for group in subject.found.groups]
     return tuple(map(Key, subject.names, subject.looks, sizes))
-
-
-def big_of(subject: Subject) -> Big:
-    """The one number."""
-    size = subject.found.size
-    thing = "picture of each" if subject.pictures else "row from each set"
-    before = f"Shown one {thing}, you could tell which is which"
-    return Big(before, f"{of_hundred(size)} times in 100", interval_words(size))
-
-
-def score_charts(subject: Subject) -> tuple[Chart, ...]:
-    """The hills of the score, and the size on its ruler."""
-    logs = []
-    for group in subject.found.groups:
-        w = np.log(group.kept.weights + 1e-9)
-        logs.append(w[:, 1] - w[:, 0])
-    hills = charts.hills(logs[0], logs[1], subject.names)
-    return hills, charts.ruler(subject.found.size)
 
 
 # ---- findings ----------------------------------------------------------------------------------
@@ -218,18 +205,13 @@ def _facts_of_pair(subject: Subject) -> list[Fact]:
     ]
     pairs = found.feature_pairs
     if not found.verdict.differs:
-        facts.append(Fact("Smallest visible change", _least(found), "of one column, 4 times in 5"))
+        steps = [one.deviations for one in found.verdict.smallest.values()]
+        least = f"{number(float(np.nanmedian(steps)), 2)} sd" if steps else "unknown"
+        facts.append(Fact("Smallest visible change", least, "of one column, 4 times in 5"))
     elif pairs.n_changed and not (features.nameless or subject.pictures):
         first = f"{quoted(pairs[0].first)} and {quoted(pairs[0].second)} first"
         facts.append(Fact("Relations changed", f"{pairs.n_changed:,}", first, "relations"))
     return facts
-
-
-def _least(found: Comparison) -> str:
-    """The smallest change of a column that would be seen, in its standard deviations."""
-    steps = [one.deviations for one in found.verdict.smallest.values()]
-    known = [step for step in steps if step == step]
-    return f"{number(float(np.median(known)), 2)} sd" if known else "unknown"
 
 
 def _facts_of_many(subject: Subject) -> list[Fact]:
@@ -271,4 +253,4 @@ def many_card(subject: Subject) -> Card:
     second = Figure("How often one row of each is told apart,", text, drawn)
     points = tuple(Point(str(change)) for change in found.schema_changes)
     return Card(headline(found), sets_lead(found), keys_of(subject), points=points,
-                side=(first, second), facts=facts_of(subject))  # fmt: skip
+                side=(first, second))  # fmt: skip

@@ -38,18 +38,18 @@ Names = Sequence[str]
 # ---- the size ----------------------------------------------------------------------------------
 
 
-def hills(a: Floats, b: Floats, names: Names) -> Chart:
+def hills(scores: Sequence[Floats], names: Names) -> Chart:
     """Scores of the rows of two sets: the less the hills overlap, the larger the difference."""
     width, bottom = 440.0, 168.0
     title = f"Row scores of {names[0]} and {names[1]}: the less the hills overlap, the larger the "
     made = Drawing(width, 192, f"{title}difference", scaled=True)
-    both = np.concatenate([a, b])
+    both = np.concatenate(scores)
     low, high = np.quantile(both, ENDS)
     spread = float(np.std(both))
     if high - low < 1e-9:  # all scores are one: one hill in the middle
         low, high, spread = low - 1, high + 1, 1.0
     grid = np.linspace(low, high, 56)
-    curves = [_smooth(np.clip(one, low, high), grid, 0.25 * spread) for one in (a, b)]
+    curves = [_smooth(np.clip(one, low, high), grid, 0.25 * spread) for one in scores]
     top = max(float(curve.max()) for curve in curves)
     x, heights = np.linspace(0, width, len(grid)), [bottom - 132 * one / top for one in curves]
     for y, look in zip(heights, "ab", strict=True):

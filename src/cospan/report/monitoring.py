@@ -41,12 +41,14 @@ def monitoring_document(
     found: Monitoring, command: str | None = None, files: Sequence[str] = ()
 ) -> Document:
     """The whole report of a monitoring."""
+    rate = number(found.rate)
+    title = f"Expect {'one false alarm' if rate == '1' else f'{rate} false alarms'} a year"
     sections = [
         *_columns_section(found),
         *_episodes_section(found),
         *_window_sections(found),
         _windows_section(found),
-        _promise_section(found),
+        Section("promise", "False alarms", title, "", (Text(promise_sentence(found)),)),
         _made_section(found, command, files),
     ]
     return Document(_card(found), tuple(sections), found.to_dict(), found.name)
@@ -256,13 +258,6 @@ def _windows_section(found: Monitoring) -> Section:
     fold = Fold("Show the table", text, (table(heads, rows),))
     title = f"All {plural(len(rows), unit)}"
     return Section("windows", f"All {unit}s", title, "", (fold,))
-
-
-def _promise_section(found: Monitoring) -> Section:
-    """How often an alarm is false, and how small a change is seen."""
-    rate = number(found.rate)
-    title = f"Expect {'one false alarm' if rate == '1' else f'{rate} false alarms'} a year"
-    return Section("promise", "False alarms", title, "", (Text(promise_sentence(found)),))
 
 
 def _made_section(found: Monitoring, command: str | None, files: Sequence[str]) -> Section:

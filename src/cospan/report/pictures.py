@@ -69,18 +69,15 @@ class Gallery:
     def sections(self) -> Iterator[Section]:
         """What there is to look at below the card."""
         if self.subject.many:
-            yield self._averages()
+            pairs = enumerate(zip(self.subject.names, self.means, strict=True))
+            shown = tuple(self.of(mean, f"Average of {name}", name, k) for k, (name, mean) in pairs)
+            title = "The average picture of each set"
+            yield Section("averages", "Averages", title, "", (Pictures(shown),))
             yield from self._to_check()
         else:
             yield self._strip()
             yield from self._to_check()
             yield self._typical()
-
-    def _averages(self) -> Section:
-        pairs = enumerate(zip(self.subject.names, self.means, strict=True))
-        averages = tuple(self.of(mean, f"Average of {name}", name, k) for k, (name, mean) in pairs)
-        title = "The average picture of each set"
-        return Section("averages", "Averages", title, "", (Pictures(averages),))
 
     def _strip(self) -> Section:
         """From the clearest A over borderline ones to the clearest B."""

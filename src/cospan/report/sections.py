@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from cospan.base.text import listed, number, plural, quoted, share_text, shares_text
 from cospan.comparison import Comparison, RowToCheck
@@ -128,17 +129,14 @@ def _reasons(row: RowToCheck, subject: Subject) -> Iterator[tuple[str, Chart | N
     sets = sets if subject.many and len(sets) == 2 else [0, 1]
     names = [subject.names[k] for k in sets]
     for one in row.reasons:
-        text, words = f"{one.column} {_shown(one.value, one.kind)}", _words(one.kind)
+        text = f"{one.column} {_shown(one.value, one.kind)}"
+        words = partial(value_text, kind=one.kind)
         usual = [one.usual[k] for k in sets]
         if isinstance(one.value, str):
             yield text, None, f"in {' · '.join(share_text(x, 1) for x, _ in usual)} of the rows"
         elif not any(math.isnan(end) for ends in usual for end in ends):
             ranges = " · ".join(f"{words(low)} to {words(high)}" for low, high in usual)
             yield text, charts.usual_range(one.value, usual, names, words), ranges
-
-
-def _words(kind: str) -> charts.Words:
-    return lambda value: value_text(value, kind)
 
 
 def parts_section(found: Comparison) -> Iterator[Section]:

@@ -3,15 +3,13 @@
 Everything after this room works from summaries, so it costs d³ whatever the number of rows
 was, and memory, streams, Dask and GPUs differ only in how they make and merge them.
 
-Three ways to hold the scatter matrix Σ wᵢ (xᵢ - mean)(xᵢ - mean)ᵀ:
+The scatter matrix Σ wᵢ (xᵢ - mean)(xᵢ - mean)ᵀ is held in one of two ways:
 
 - exact: a factor F with FᵀF equal to it, by QR. Merging is a QR of both factors and one row for
   the difference of the means.
 - fast: the matrix itself, summed in float64 about a provisional mean. Several times faster, and
   half the digits lost: harmless under shrinkage (`base.tolerance.FAST_SHRINKAGE`), refused without.
   As long as there are fewer rows than features, a factor here too: it is smaller than the matrix.
-- of a rank: the strongest directions of such a factor, for data too wide for either. What is
-  dropped stays in the trace, and shrinkage stands in for it; refused without.
 
 `summary` is what there is to know of a set and how two of them merge, `builder` takes rows as they
 come, in memory or in chunks, `folds` deals them to folds, and `sample` keeps some of any rows that
@@ -31,20 +29,7 @@ from cospan.summary.sample import Reservoir, RowSample, random_rows, rows_within
 from cospan.summary.summary import Summary, as_factors
 
 __all__ = [
-    "FoldBuilder",
-    "FoldedSummary",
-    "Reservoir",
-    "RowSample",
-    "Summary",
-    "SummaryBuilder",
-    "SummaryOptions",
-    "as_factors",
-    "best_salt",
-    "dealt_by_key",
-    "dealt_by_number",
-    "fold_count",
-    "of_chunks",
-    "of_rows",
-    "random_rows",
-    "rows_within",
-]
+    "FoldBuilder", "FoldedSummary", "Reservoir", "RowSample", "Summary", "SummaryBuilder",
+    "SummaryOptions", "as_factors", "best_salt", "dealt_by_key", "dealt_by_number",
+    "fold_count", "of_chunks", "of_rows", "random_rows", "rows_within",
+]  # fmt: skip

@@ -20,7 +20,7 @@ from cospan.base.checks import (
     check_same_library,
     feature_names_of,
 )
-from cospan.base.types import Array
+from cospan.base.types import Array, Floats
 from cospan.errors import InputError
 from cospan.summary.sample import Reservoir, RowSample, WeightedRows, rows_within
 from cospan.summary.summary import (
@@ -36,25 +36,16 @@ from cospan.summary.summary import (
 # Rows that are factored at once: enough that merging the triangular factors costs little (d/4
 # against the block), few enough that a block of float64 stays small.
 BLOCK_ROWS = 8192
-# Rows whose Gram matrix is added at once: narrow rows in small blocks would keep the threads of
-# BLAS waiting for each other.
-HOST_BLOCK_BYTES = 2**23
-# The same where many sets are summarised side by side.
-SMALL_BLOCK_BYTES = 2**20
-# The same for an accelerator, which needs large products to be busy.
-DEVICE_BLOCK_BYTES = 2**30
-
+# Bytes of rows whose Gram matrix is added at once. Narrow rows in small blocks would keep the
+# threads of BLAS waiting for each other; many sets side by side have to share the memory; an
+# accelerator needs large products to be busy.
+HOST_BLOCK_BYTES, SMALL_BLOCK_BYTES, DEVICE_BLOCK_BYTES = 2**23, 2**20, 2**30
 # A sample of 2,000 rows of 100,000 features would outweigh everything else; this caps it.
 SAMPLE_BYTES = 2**27
-
-
 # Rows whose mean is the provisional one: any vector near the mean will do.
 ORIGIN_ROWS = 4096
 # Narrower rows are over too soon for threads to be worth their start.
 THREADED_FEATURES = 128
-# Rows at once of a summary of a rank: few are enough, and at least so many times the rank, so that
-# what is dropped is dropped seldom.
-FEWEST_ROWS_OF_RANK, ROWS_PER_RANK = 256, 4
 
 
 class SummaryOptions(NamedTuple):
@@ -66,7 +57,6 @@ class SummaryOptions(NamedTuple):
     """
 
     exact: bool = True
-    rank: int | None = None
     sample_size: int = 2000
     seed: int = 0
     name: str = "X"
@@ -89,38 +79,26 @@ class SummaryBuilder:
     """
 
     def __init__(self, options: SummaryOptions, *, small: bool = False) -> None:
-        rank = options.rank
-        self.rank = None if rank is None else as_count(rank, "rank")
-        self.exact = as_flag(options.exact, "exact") and rank is None
+        as_count(options.sample_size, "sample_size", least=0)
+        as_seed(options.seed, "seed")
+        self.options, self.exact = options, as_flag(options.exact, "exact")
         self.feature_names: tuple[str, ...] | None = None
-        self._name = options.name
-        self._sample_size = as_count(options.sample_size, "sample_size", least=0)
-        self._seed = as_seed(options.seed, "seed")
-        self._first_row = options.first_row
+        self.count = 0  # rows that came so far
         self._small = small
-        self._waiting: list[tuple[Array, np.ndarray | None]] = []
+        self._waiting: list[tuple[Array, Floats | None]] = []
         self._waiting_rows = 0
         self._first: Array | None = None
         self._sum: MomentTree | MomentSum | None = None
         self._sample: Reservoir[WeightedRows] | None = None
-        self._count = 0
-        self._chunks = 0
-        self._blocks = 0
+        self._chunks = self._blocks = 0
         self._weighted = False
         self._eps = 0.0
 
-    @property
-    def count(self) -> int:
-        """How many rows came so far."""
-        return self._count
-
     def take(self, chunk: object) -> None:
         """Take the next rows of a stream; the caller may reuse their memory."""
-        d = None if self._first is None else int(self._first.shape[1])
-        rows, eps = as_rows_with_eps(
-            chunk, self._name, d=d, allow_empty=True, first_row=self._count
-        )
-        label = f"{self._name}, chunk {self._chunks}"
+        name, d = self.options.name, None if self._first is None else int(self._first.shape[1])
+        rows, eps = as_rows_with_eps(chunk, name, d=d, allow_empty=True, first_row=self.count)
+        label = f"{name}, chunk {self._chunks}"
         check_names(chunk, self.feature_names, label, whose="the first chunk's")
         self.feature_names = self.feature_names or feature_names_of(chunk)
         self._chunks += 1
@@ -129,7 +107,7 @@ class SummaryBuilder:
             part, weight = self._waiting[-1]
             self._waiting[-1] = (arrays.copied(part), weight)
 
-    def add(self, rows: Array, weights: np.ndarray | None, eps: float) -> None:
+    def add(self, rows: Array, weights: Floats | None, eps: float) -> None:
         """Take rows that `as_rows` has checked, and the eps that they came with."""
         if self._first is None:
             self._first = rows[:0, :]
@@ -140,21 +118,18 @@ class SummaryBuilder:
         self._eps = max(self._eps, eps)
         self._weighted = self._weighted or weights is not None
         if self._sample is None:
-            most = rows_within(SAMPLE_BYTES, rows.shape[1], self._sample_size, fewest=0)
+            most = rows_within(SAMPLE_BYTES, rows.shape[1], self.options.sample_size, fewest=0)
             self._sample = Reservoir(most, self._draws(rows))
         self._sample.add(WeightedRows(rows, weights))
-        self._count += rows.shape[0]
-        size = self._block_rows(rows)
-        start = 0
+        self.count += rows.shape[0]
+        size, start = self._block_rows(rows), 0
         while start < rows.shape[0]:
-            room = size - self._waiting_rows
-            stop = min(start + room, rows.shape[0])
-            part = rows[start:stop, :]
+            stop = min(start + size - self._waiting_rows, rows.shape[0])
             weight = None if weights is None else weights[start:stop]
-            self._waiting.append((part, weight))
-            self._waiting_rows += part.shape[0]
-            start += part.shape[0]
-            if part.shape[0] == room:
+            self._waiting.append((rows[start:stop, :], weight))
+            self._waiting_rows += stop - start
+            start = stop
+            if self._waiting_rows == size:
                 self._flush()
 
     def finish(self) -> Summary:
@@ -165,23 +140,20 @@ class SummaryBuilder:
         with np.errstate(over="ignore", invalid="ignore"):
             moments = self._sum.finish()
         sample = RowSample.drawn(self._sample, moments.mean.shape[0])
-        check_range(moments, self._name, sample)
-        whole = self.rank is None and moments.factored and self._count < moments.mean.shape[0]
+        check_range(moments, self.options.name, sample)
+        few = moments.factored and self.count < moments.mean.shape[0]
         return Summary.of_moments(
             moments,
-            count=self._count,
+            count=self.count,
             exact=self.exact,
             eps=self._eps,
             sample=sample,
             feature_names=self.feature_names,
-            rank=self.rank,
-            _holds_rows=whole and not self._weighted and self._blocks == 1,
+            _holds_rows=few and not self._weighted and self._blocks == 1,
         )
 
     def _block_rows(self, rows: Array) -> int:
         d = int(rows.shape[1])
-        if self.rank is not None:
-            return max(FEWEST_ROWS_OF_RANK, ROWS_PER_RANK * self.rank)
         if arrays.on_accelerator(rows):
             return max(DEVICE_BLOCK_BYTES // (8 * d), 2 * d)
         if self._small:
@@ -191,13 +163,13 @@ class SummaryBuilder:
         return max(BLOCK_ROWS, 2 * d)
 
     def _draws(self, rows: Array) -> np.random.Generator:
-        if self._first_row is not None:
-            stream = np.random.PCG64(self._seed)  # one step for each number drawn
-            return np.random.Generator(stream.advance(self._first_row))
+        if self.options.first_row is not None:
+            stream = np.random.PCG64(self.options.seed)  # one step for each number drawn
+            return np.random.Generator(stream.advance(self.options.first_row))
         # Summaries made apart must draw apart, or merging them would favour the rows whose number
         # happens to be lucky: the first row's bytes tell them apart.
         first = zlib.crc32(arrays.to_numpy(rows[0, :]).tobytes())
-        return np.random.default_rng([self._seed, first])
+        return np.random.default_rng([self.options.seed, first])
 
     def _flush(self) -> None:
         if not self._waiting:
@@ -211,11 +183,16 @@ class SummaryBuilder:
         with np.errstate(over="ignore", invalid="ignore"):  # `finish` reports it
             if self._sum is None:
                 # Blocks have more rows than features, so fewer are all that there are.
-                few = self._count < parts[0].shape[1]
-                factors = few or self.exact or self.rank is not None
-                factors = factors or too_small_for_squares(parts)
-                self._sum = MomentTree(self.rank) if factors else MomentSum(parts)
+                factors = self.exact or self.count < parts[0].shape[1]
+                self._sum = MomentTree() if factors else _sum_about_first(parts)
             self._sum.add(parts, weights)
+
+
+def _sum_about_first(parts: list[Array]) -> MomentTree | MomentSum:
+    """What adds up rows about a mean of the first; a tree, where squares would be too small."""
+    first = arrays.stacked([parts[0][: min(ORIGIN_ROWS, parts[0].shape[0]), :]])
+    origin = arrays.namespace(first).mean(first, axis=0)
+    return MomentTree() if squares_vanish(first - origin[None, :]) else MomentSum(origin)
 
 
 def of_rows(X: object, sample_weight: object, options: SummaryOptions) -> Summary:
@@ -244,16 +221,7 @@ def of_rows(X: object, sample_weight: object, options: SummaryOptions) -> Summar
 
 def of_chunks(chunks: Iterable[object], options: SummaryOptions) -> Summary:
     """Summary of rows that come in chunks, in constant memory."""
-    builder = SummaryBuilder(options)
-    _check_chunks(chunks, options.name)
-    for chunk in chunks:
-        builder.take(chunk)
-    if not builder.count:
-        raise InputError(f"{options.name} yielded no rows; at least one sample is needed.")
-    return builder.finish()
-
-
-def _check_chunks(chunks: object, name: str) -> None:
+    name = options.name
     if not isinstance(chunks, Iterable) or isinstance(chunks, (str, bytes)):
         raise InputError(
             f"{name} is of type {type(chunks).__name__}; of_chunks takes chunks of rows: a list, a "
@@ -261,6 +229,12 @@ def _check_chunks(chunks: object, name: str) -> None:
         )
     if feature_names_of(chunks) is not None or getattr(chunks, "ndim", None) == 2:
         raise InputError(f"{name} is one table of rows, not chunks; pass it to Summary.of.")
+    builder = SummaryBuilder(options)
+    for chunk in chunks:
+        builder.take(chunk)
+    if not builder.count:
+        raise InputError(f"{name} yielded no rows; at least one sample is needed.")
+    return builder.finish()
 
 
 # ---- blocks of rows, summed ----------------------------------------------------------------------
@@ -269,27 +243,23 @@ def _check_chunks(chunks: object, name: str) -> None:
 class MomentTree:
     """Blocks of rows as factors, merged like the digits of a binary counter: a balanced tree."""
 
-    def __init__(self, rank: int | None) -> None:
-        self.rank = rank
+    def __init__(self) -> None:
         self._nodes: list[tuple[int, Moments]] = []
 
-    def add(self, parts: list[Array], weights: np.ndarray | None) -> None:
+    def add(self, parts: list[Array], weights: Floats | None) -> None:
         level, moments = 0, self._leaf(parts, weights)
         while self._nodes and self._nodes[-1][0] == level:
-            moments = self._merged(self._nodes.pop()[1], moments)
+            moments = merged(self._nodes.pop()[1], moments, factors=True)
             level += 1
         self._nodes.append((level, moments))
 
     def finish(self) -> Moments:
         moments = self._nodes.pop()[1]
         while self._nodes:
-            moments = self._merged(self._nodes.pop()[1], moments)
+            moments = merged(self._nodes.pop()[1], moments, factors=True)
         return moments
 
-    def _merged(self, a: Moments, b: Moments) -> Moments:
-        return merged(a, b, factors=True, rank=self.rank)
-
-    def _leaf(self, parts: list[Array], weights: np.ndarray | None) -> Moments:
+    def _leaf(self, parts: list[Array], weights: Floats | None) -> Moments:
         rows, d = sum(part.shape[0] for part in parts), parts[0].shape[1]
         block = arrays.stacked(parts, columns_first=rows >= d)
         xp = arrays.namespace(block)
@@ -304,37 +274,21 @@ class MomentTree:
             block -= mean[None, :]
             low = (weight @ block) / n
             block *= xp.sqrt(weight)[:, None]
-        trace = None if self.rank is None else arrays.sum_of_squares(block)
-        factor = compacted(block, self.rank)
-        if trace is None:
-            trace = arrays.sum_of_squares(factor)
-        return Moments(n, mean, low, trace, factor, True)
-
-
-def first_rows(parts: list[Array]) -> tuple[Array, Array]:
-    """Some rows, and their mean."""
-    first = arrays.stacked([parts[0][: min(ORIGIN_ROWS, parts[0].shape[0]), :]])
-    return first, arrays.namespace(first).mean(first, axis=0)
-
-
-def too_small_for_squares(parts: list[Array]) -> bool:
-    """Do the first rows have a column whose deviations are too small to be squared?"""
-    first, origin = first_rows(parts)
-    return squares_vanish(first - origin[None, :])
+        factor = compacted(block)
+        return Moments(n, mean, low, arrays.sum_of_squares(factor), factor, True)
 
 
 class MomentSum:
     """Σ w (x - m)(x - m)ᵀ and Σ w (x - m) about a provisional mean m, block by block."""
 
-    def __init__(self, parts: list[Array]) -> None:
-        first, self.origin = first_rows(parts)
-        d = first.shape[1]
-        self.matrix = arrays.zeros((d, d), first)
-        self.total = arrays.zeros((d,), first)
-        self.n = 0.0
-        self.threads = arrays.host_threads(first) if d >= THREADED_FEATURES else 1
+    def __init__(self, origin: Array) -> None:
+        d = int(origin.shape[0])
+        self.origin, self.n = origin, 0.0
+        self.matrix = arrays.zeros((d, d), origin)
+        self.total = arrays.zeros((d,), origin)
+        self.threads = arrays.host_threads(origin) if d >= THREADED_FEATURES else 1
 
-    def add(self, parts: list[Array], weights: np.ndarray | None) -> None:
+    def add(self, parts: list[Array], weights: Floats | None) -> None:
         if weights is None and self.threads > 1:
             self._add_in_threads(parts)
             return
@@ -357,10 +311,8 @@ class MomentSum:
         """Each thread sums its own pieces: there is one matrix a thread, not one a piece."""
         pieces = [piece for part in parts for piece in np.array_split(part, self.threads)]
         pieces = [piece for piece in pieces if len(piece)]
-        groups = [pieces[i :: self.threads] for i in range(self.threads)]
-        for total, matrix in arrays.in_threads(
-            self._summed, [g for g in groups if g], self.threads
-        ):
+        groups = [pieces[i :: self.threads] for i in range(min(self.threads, len(pieces)))]
+        for total, matrix in arrays.in_threads(self._summed, groups, self.threads):
             self.total = self.total + total
             self.matrix += matrix
         self.n += sum(len(piece) for piece in pieces)

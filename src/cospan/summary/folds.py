@@ -12,15 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan.base import arrays
 from cospan.base.checks import as_rows_with_eps
 from cospan.base.keys import Keys, mixed
-from cospan.base.types import Floats
+from cospan.base.types import Array, Floats, Index
 from cospan.summary.builder import SAMPLE_BYTES, SummaryBuilder, SummaryOptions
 from cospan.summary.sample import Reservoir, RowSample, WeightedRows, rows_within
 from cospan.summary.summary import Summary
@@ -42,7 +40,7 @@ def fold_count(n_features: int, n_rows: int | None) -> int:
     return FOLDS if few or n_features <= WIDE else FOLDS_OF_WIDE
 
 
-def dealt_by_number(numbers: NDArray[np.integer[Any]], n_folds: int) -> NDArray[np.intp]:
+def dealt_by_number(numbers: Index, n_folds: int) -> Index:
     """The folds of rows with these running numbers: of every so many rows in turn, one each.
 
     >>> sorted(dealt_by_number(np.arange(5), 5).tolist())
@@ -55,7 +53,7 @@ def dealt_by_number(numbers: NDArray[np.integer[Any]], n_folds: int) -> NDArray[
     return np.asarray((start + step * place) % n_folds, dtype=np.intp)
 
 
-def dealt_by_key(keys: Keys, n_folds: int, salt: int = 0) -> NDArray[np.intp]:
+def dealt_by_key(keys: Keys, n_folds: int, salt: int = 0) -> Index:
     """The folds of rows with these keys; rows of one key share a fold."""
     salted = mixed(np.full(len(keys), salt, dtype=np.uint64), keys)
     return np.asarray(salted % np.uint64(n_folds), dtype=np.intp)
@@ -92,21 +90,19 @@ class FoldedSummary:
 
     parts: tuple[Summary | None, ...]  # without samples; None where a fold has no rows
     sample: RowSample  # of all rows
-    dealt: NDArray[np.intp]  # the fold of each row of the sample
+    dealt: Index  # the fold of each row of the sample
 
     @classmethod
     def of_rows(
-        cls, rows: Any, dealt: NDArray[np.intp], whole: Summary, n_folds: int,
-        weights: Floats | None = None,
-    ) -> FoldedSummary:  # fmt: skip
+        cls, rows: Array, dealt: Index, whole: Summary, n_folds: int, weights: Floats | None = None
+    ) -> FoldedSummary:
         """The folds of a summary's sampled rows, given in the order of arrival."""
         parts: list[Summary | None] = []
         for fold in range(n_folds):
             place = np.flatnonzero(dealt == fold)
             own = None if weights is None else weights[place]
-            few = len(place) == 0 or (own is not None and not own.any())
-            part = None if few else _of_rows(rows[place], own, whole)
-            parts.append(part)
+            none = len(place) == 0 or (own is not None and not own.any())
+            parts.append(None if none else _of_rows(rows[place], own, whole))
         order = np.argsort(np.argsort(whole.sample.index))
         return cls(tuple(parts), whole.sample, dealt[order])
 
@@ -142,19 +138,19 @@ class FoldBuilder:
         bare = options._replace(sample_size=0)
         self._options, self._feature_names = options, feature_names
         self._builders = [SummaryBuilder(bare, small=small) for _ in range(n_folds)]
+        self._first = options.first_row or 0
         self._kept: Reservoir[WeightedRows] | None = None
-        self._n_features = 0
+        self._n_features: int | None = None
         self.count = 0
 
-    def take(self, chunk: Any) -> None:
+    def take(self, chunk: object) -> None:
         """Take the next rows, dealt by their running number."""
-        first = (self._options.first_row or 0) + self.count
-        d = None if self._kept is None else self._n_features
+        first, name = self._first + self.count, self._options.name
         rows, eps = as_rows_with_eps(
-            chunk, self._options.name, d=d, allow_empty=True, first_row=self.count
+            chunk, name, d=self._n_features, allow_empty=True, first_row=self.count
         )
+        self._n_features = int(rows.shape[1])
         if self._kept is None:
-            self._n_features = int(rows.shape[1])
             size = rows_within(SAMPLE_BYTES, self._n_features, self._options.sample_size, fewest=0)
             draws = np.random.PCG64(self._options.seed).advance(first)
             self._kept = Reservoir(size, np.random.Generator(draws))
@@ -167,18 +163,15 @@ class FoldBuilder:
     def finish(self) -> FoldedSummary:
         """The folds of all rows that came."""
         assert self._kept is not None  # rows came
-        parts = [one.finish() if one.count else None for one in self._builders]
-        named = [
-            None if one is None else replace(one, feature_names=self._feature_names)
-            for one in parts
-        ]
-        sample = RowSample.drawn(self._kept, self._n_features)
-        numbers = (self._options.first_row or 0) + sample.index
-        return FoldedSummary(tuple(named), sample, dealt_by_number(numbers, len(parts)))
+        for one in self._builders:
+            one.feature_names = self._feature_names
+        parts = tuple(one.finish() if one.count else None for one in self._builders)
+        sample = RowSample.drawn(self._kept, self._n_features or 0)
+        return FoldedSummary(parts, sample, dealt_by_number(self._first + sample.index, len(parts)))
 
 
-def _of_rows(rows: Any, weights: Floats | None, like: Summary) -> Summary:
-    found = Summary.of(rows, weights, like.exact, rank=like.rank, sample_size=0)
+def _of_rows(rows: Array, weights: Floats | None, like: Summary) -> Summary:
+    found = Summary.of(rows, weights, like.exact, sample_size=0)
     return replace(found, feature_names=like.feature_names, eps=like.eps)
 
 

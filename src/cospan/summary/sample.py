@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan.base import arrays
+from cospan.base.types import Array, Bools, Floats, Index
 
 T = TypeVar("T", bound=tuple[Any, ...])
 
@@ -57,8 +57,8 @@ class Reservoir(Generic[T]):
         self._rng = np.random.default_rng(seed)
         self._limit = math.inf if size else 0.0  # rows with larger keys have no chance any more
         self._held = 0
-        self._keys: list[NDArray[np.float64]] = []
-        self._positions: list[NDArray[np.intp]] = []
+        self._keys: list[Floats] = []
+        self._positions: list[Index] = []
         self._items: list[T] = []
 
     def add(self, item: T) -> None:
@@ -76,18 +76,13 @@ class Reservoir(Generic[T]):
             self._shrink()
 
     @property
-    def complete(self) -> bool:
-        """Whether every row seen is still here."""
-        return self.seen <= self.size
-
-    @property
-    def keys(self) -> NDArray[np.float64]:
+    def keys(self) -> Floats:
         """The numbers that the rows of the result drew."""
         self._shrink()
         return self._keys[0]
 
     @property
-    def positions(self) -> NDArray[np.intp]:
+    def positions(self) -> Index:
         """Which rows the result has, counted from 0 in the order they were added."""
         self._shrink()
         return self._positions[0] if self._positions else np.zeros(0, dtype=np.intp)
@@ -97,12 +92,11 @@ class Reservoir(Generic[T]):
         self._shrink()
         return self._items[0]
 
-    def _entering(self, keys: NDArray[np.float64]) -> NDArray[np.intp]:
+    def _entering(self, keys: Floats) -> Index:
         """Positions, rising, of the rows that stay for now."""
         # Keys are uniform, so nearly always the smallest `size` of n are below this.
-        likely = (self.size + SPARE_DEVIATIONS * math.sqrt(self.size) + SPARE_ROWS) / max(
-            len(keys), 1
-        )
+        spare = SPARE_DEVIATIONS * math.sqrt(self.size) + SPARE_ROWS
+        likely = (self.size + spare) / max(len(keys), 1)
         index = np.flatnonzero(keys < min(self._limit, likely))
         if len(index) < self.size and likely < self._limit:
             index = np.flatnonzero(keys < self._limit)
@@ -121,39 +115,34 @@ class Reservoir(Generic[T]):
             keep = np.sort(np.argpartition(keys, self.size - 1)[: self.size])
             ends = np.cumsum([len(part) for part in self._keys])
             parts = np.split(keep, np.searchsorted(keep, ends[:-1]))
-            starts = [0, *ends[:-1].tolist()]
-            items = [
-                _take(item, part - start)
-                for item, part, start in zip(items, parts, starts, strict=True)
-            ]
+            starts = np.append(0, ends[:-1])
+            pieces = zip(items, parts, starts, strict=True)
+            items = [_take(item, part - start) for item, part, start in pieces]
             keys, positions = keys[keep], positions[keep]
             self._limit = float(keys.max())
         self._keys, self._positions, self._items = [keys], [positions], [_join(items)]
         self._held = len(keys)
 
 
-def _take(item: T, index: NDArray[np.intp]) -> T:
-    make: Any = getattr(type(item), "_make", tuple)
-    return cast("T", make(_rows_of(column, index) for column in item))
+def _take(item: T, index: Index) -> T:
+    def rows_of(column: Any) -> Any:
+        if isinstance(column, np.ndarray) or not arrays.is_array(column):
+            return None if column is None else column[index]
+        return arrays.to_numpy(arrays.pick(column, index))
 
-
-def _rows_of(column: Any, index: NDArray[np.intp]) -> Any:
-    if isinstance(column, np.ndarray) or not arrays.is_array(column):
-        return None if column is None else column[index]
-    return arrays.to_numpy(arrays.pick(column, index))
+    return cast("T", cast("Any", type(item))._make(map(rows_of, item)))
 
 
 def _join(items: list[T]) -> T:
-    make: Any = getattr(type(items[0]), "_make", tuple)
-    return cast("T", make(map(_concatenate, zip(*items, strict=True))))
+    def joined(columns: tuple[Any, ...]) -> Any:
+        if any(column is None for column in columns):
+            return None
+        if isinstance(columns[0], np.ndarray):
+            return np.concatenate(columns)
+        return type(columns[0]).concatenate(list(columns))
 
-
-def _concatenate(columns: tuple[Any, ...]) -> Any:
-    if any(column is None for column in columns):
-        return None
-    if isinstance(columns[0], np.ndarray):
-        return np.concatenate(columns)
-    return type(columns[0]).concatenate(list(columns))
+    columns = zip(*items, strict=True)
+    return cast("T", cast("Any", type(items[0]))._make(map(joined, columns)))
 
 
 # ---- the sample of a summary ---------------------------------------------------------------------
@@ -162,8 +151,8 @@ def _concatenate(columns: tuple[Any, ...]) -> Any:
 class WeightedRows(NamedTuple):
     """What a reservoir holds of the rows of a summary."""
 
-    rows: Any  # in the library they came in until they are kept
-    weights: np.ndarray | None
+    rows: Array  # in the library they came in until they are kept
+    weights: Floats | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,10 +183,10 @@ class RowSample:
     ((10, 2), 2000)
     """
 
-    rows: np.ndarray
-    weights: np.ndarray
-    index: np.ndarray
-    priority: np.ndarray = field(repr=False)  # rising
+    rows: Floats
+    weights: Floats
+    index: Index
+    priority: Floats = field(repr=False)  # rising
     size: int
     bound: float = field(repr=False)  # infinite as long as no row was dropped
     passed: int = field(repr=False)  # rows that came by so far
@@ -206,7 +195,7 @@ class RowSample:
     def empty(cls, d: int) -> RowSample:
         """The sample that knows of no row, ever."""
         none = np.zeros(0)
-        return cls(np.zeros((0, d)), none, np.zeros(0, dtype=np.int64), none, 0, 0.0, 0)
+        return cls(np.zeros((0, d)), none, np.zeros(0, dtype=np.intp), none, 0, 0.0, 0)
 
     @classmethod
     def drawn(cls, kept: Reservoir[WeightedRows], d: int) -> RowSample:
@@ -216,13 +205,14 @@ class RowSample:
         rows, weights = kept.result()
         order = np.argsort(kept.keys, kind="stable")
         priority = kept.keys[order]
+        complete = kept.seen <= kept.size
         return cls(
-            rows[order].astype(np.float64),
+            np.asarray(rows)[order].astype(np.float64),
             np.ones(len(order)) if weights is None else weights[order],
             kept.positions[order],
             priority,
             kept.size,
-            math.inf if kept.complete else float(priority[-1]),
+            math.inf if complete else float(priority[-1]),
             kept.seen,
         )
 
@@ -248,22 +238,17 @@ class RowSample:
             self.passed + other.passed,
         )
 
-    def taken(self, which: NDArray[np.bool_]) -> RowSample:
+    def taken(self, which: Bools) -> RowSample:
         """Some of the rows, as if the others had never come by."""
-        chosen = {
-            name: getattr(self, name)[which] for name in ("rows", "weights", "index", "priority")
-        }
-        return replace(self, **chosen)
-
-    def smaller(self, size: int) -> RowSample:
-        """The sample that would have been kept with this size."""
-        if len(self) <= size:
-            return replace(self, size=min(self.size, size))
-        bound = float(self.priority[size - 1]) if size else 0.0
-        kept = (self.rows[:size], self.weights[:size], self.index[:size], self.priority[:size])
-        return RowSample(*kept, size, bound, self.passed)
+        return replace(
+            self,
+            rows=self.rows[which],
+            weights=self.weights[which],
+            index=self.index[which],
+            priority=self.priority[which],
+        )
 
 
-def random_rows(n: int, most: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def random_rows(n: int, most: int, rng: np.random.Generator) -> Index:
     """Which of n rows in memory to take, at random and at most so many; in their order."""
     return np.sort(rng.permutation(n)[:most])

@@ -1,6 +1,6 @@
 """A column dropped, added, renamed or of another type: the first finding, and the rest compared.
 
-    python benchmarks/bench_schema.py
+    python benchmarks/bench_inputs.py schema
 
 Five real tables that come inside installable packages are cut in two at random, one column of the
 second half is moved by its standard deviation, and the schema of the second half (then of the
@@ -10,7 +10,6 @@ finding, and every number equal to 1e-9 to the comparison of the same halves wit
 
 import argparse
 import json
-import sys
 import tempfile
 from pathlib import Path
 
@@ -127,10 +126,13 @@ def judged(ended, expected, column, columns):
     return f"{len(unequal)} numbers differ: {'; '.join(unequal[:3])}" if unequal else ""
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+def main(arguments):
+    """Run it; returns whether something was mishandled."""
+    parser = argparse.ArgumentParser(
+        prog="bench_inputs.py schema", description=__doc__.partition("\n")[0]
+    )
     parser.add_argument("only", nargs="?", default="", help="cases whose name holds this text")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     warm_up()
     total = wrong = 0
     expectations = {}
@@ -148,8 +150,4 @@ def main():
             wrong += bool(said)
             print(f"{case}: {said or 'as it should be'}", flush=True)
     print(f"{total} changes of schema: {wrong} handled otherwise (wanted: 0)")
-    sys.exit(bool(wrong))
-
-
-if __name__ == "__main__":
-    main()
+    return bool(wrong)

@@ -1,7 +1,7 @@
 """How accurate and how reproducible the GSVD is: the figures that docs/gsvd.md promises.
 
-    python benchmarks/bench_gsvd_accuracy.py            two to three minutes
-    python benchmarks/bench_gsvd_accuracy.py --quick    a tenth of the pairs
+    python benchmarks/bench_gsvd.py --accuracy            two to three minutes
+    python benchmarks/bench_gsvd.py --accuracy --quick    a tenth of the pairs
 
 1. LAPACK's acceptance test (dgsvts3, zgsvts3): 8 shapes, 8 kinds of matrices, 25 draws each, in
    four dtypes. Printed is the worst ratio of an error to its bound; LAPACK accepts 20, we ask 10.
@@ -11,7 +11,6 @@
 COSPAN_DATA, when set, replaces the made-up images by MNIST's digits 0 and 7.
 """
 
-import argparse
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -100,17 +99,10 @@ def integer_ranks(count):
     )
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a tenth of the pairs")
-    quick = parser.parse_args().quick
+def measure(quick):
     print("LAPACK's acceptance test:", flush=True)
     acceptance(3 if quick else 25)
     print("One thread against two:", flush=True)
     threads()
     print("Ranks:", flush=True)
     integer_ranks(400 if quick else 4000)
-
-
-if __name__ == "__main__":
-    main()

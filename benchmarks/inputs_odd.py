@@ -1,7 +1,7 @@
 """Valid calls with odd columns: none may end in an internal error.
 
-    python benchmarks/bench_odd_tables.py            300 random calls, some minutes
-    python benchmarks/bench_odd_tables.py 20 --first 100
+    python benchmarks/bench_inputs.py odd            300 random calls, some minutes
+    python benchmarks/bench_inputs.py odd 20 --first 100
 
 Each call draws some odd columns (all infinite, denormal, constants of 1e17, 100,000 levels, nothing
 but gaps, lists and structs with nulls …), sizes from one row on, the form of the tables (Arrow,
@@ -189,11 +189,14 @@ def do(action, form, names, sizes, rng):
         sys.exit(1)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+def main(arguments):
+    """Run it; returns whether something was mishandled."""
+    parser = argparse.ArgumentParser(
+        prog="bench_inputs.py odd", description=__doc__.partition("\n")[0]
+    )
     parser.add_argument("calls", nargs="?", type=int, default=300)
     parser.add_argument("--first", type=int, default=0, help="number of the first call")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     warm_up()
     ends, longest = Counter(), 0.0
     for number in range(options.first, options.first + options.calls):
@@ -211,8 +214,4 @@ def main():
         f"{options.calls} calls: {ends['results']} results, {ends['refused']} refused in one "
         f"sentence, {ends['internal errors']} internal errors (wanted: 0); longest {longest:.1f} s"
     )
-    sys.exit(bool(ends["internal errors"]))
-
-
-if __name__ == "__main__":
-    main()
+    return bool(ends["internal errors"])

@@ -1,7 +1,7 @@
 """Damaged files, thousands of them: every one is read, or refused in one sentence.
 
-    python benchmarks/bench_fuzz.py                   5,000 files of all kinds, some ten minutes
-    python benchmarks/bench_fuzz.py 1000 parquet npz  as many of these kinds
+    python benchmarks/bench_inputs.py fuzz                   5,000 of all kinds, ten minutes
+    python benchmarks/bench_inputs.py fuzz 1000 parquet npz  as many of these kinds
 
 A good file is damaged (bytes changed, words set to extreme numbers, pieces cut, doubled or moved)
 and compared; the two good ends are a result and an error of cospan in one line. Anything else is
@@ -138,11 +138,14 @@ def run_kind(kind, cases, folder):
     return [json.loads(line) for line in journal.read_text().splitlines()]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+def main(arguments):
+    """Run it; returns whether something was mishandled."""
+    parser = argparse.ArgumentParser(
+        prog="bench_inputs.py fuzz", description=__doc__.partition("\n")[0]
+    )
     parser.add_argument("cases", nargs="?", type=int, default=5000, help="of all kinds together")
     parser.add_argument("kinds", nargs="*", metavar="kind", help=", ".join(good_files.KINDS))
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     kinds = options.kinds or list(good_files.KINDS)
     warm_up()
     counts, odd, largest, longest = Counter(), [], 0, 0.0
@@ -165,8 +168,4 @@ def main():
         f"{counts['refused']:,} refused in one sentence, {len(odd)} mishandled (wanted: 0); "
         f"peak {largest / 1e6:,.0f} MB, longest {longest:.1f} s"
     )
-    sys.exit(bool(odd))
-
-
-if __name__ == "__main__":
-    main()
+    return bool(odd)

@@ -1,9 +1,9 @@
 """Hundreds of bad inputs on the command line: every one ends in a result or in one sentence.
 
-    python benchmarks/bench_bad_inputs.py                   all of them, some minutes
-    python benchmarks/bench_bad_inputs.py 100               a hundred or so, evenly
-    python benchmarks/bench_bad_inputs.py --list            what they are
-    python benchmarks/bench_bad_inputs.py --only cells arrays
+    python benchmarks/bench_inputs.py bad                   all of them, some minutes
+    python benchmarks/bench_inputs.py bad 100               a hundred or so, evenly
+    python benchmarks/bench_inputs.py bad --list            what they are
+    python benchmarks/bench_inputs.py bad --only cells arrays
 
 Files cut short, files of one kind named like another, odd cells, odd arrays, odd options, sets that
 do not belong together, forged profiles, devices in the place of files, small files of much text.
@@ -15,7 +15,6 @@ column (one absurd cell, a schema that changed): refusing them counts as mishand
 import argparse
 import itertools
 import json
-import sys
 import tempfile
 import zipfile
 from collections import Counter
@@ -211,18 +210,21 @@ def judged(case, ended):
     return wrong
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+def main(arguments):
+    """Run it; returns whether something was mishandled."""
+    parser = argparse.ArgumentParser(
+        prog="bench_inputs.py bad", description=__doc__.partition("\n")[0]
+    )
     parser.add_argument("most", nargs="?", type=int)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--only", nargs="+", choices=GROUPS, default=list(GROUPS))
-    asked = parser.parse_args()
+    asked = parser.parse_args(arguments)
     warm_up()
     cases = [case for group in asked.only for case in GROUPS[group]()]
     cases = cases[:: max(1, len(cases) // (asked.most or len(cases)))]
     if asked.list:
         print("\n".join(f"{case.group}: {case.name}" for case in cases))
-        return
+        return False
     counts, largest, longest = Counter(), 0, 0.0
     with tempfile.TemporaryDirectory() as name:
         for case in cases:
@@ -243,8 +245,4 @@ def main():
         f"{len(cases)} bad inputs: {wrong} mishandled (wanted: 0); peak {largest / 1e6:,.0f} MB, "
         f"longest {longest:.1f} s (at most {SECONDS})"
     )
-    sys.exit(bool(wrong))
-
-
-if __name__ == "__main__":
-    main()
+    return bool(wrong)
