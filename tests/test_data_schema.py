@@ -66,7 +66,8 @@ def test_names_stay_as_they_are_and_many_changes_leave_room_for_the_rest():
     wide = B.assign(**{f"c{k}": 1.5 for k in range(20)})
     found = compare(A, wide, n_permutations=19).verdict.sentences
     assert found[7:9] == ("c7 is in B only.", "12 more columns are not the same in both.")
-    assert found[9:] == compare(A, B, n_permutations=19).verdict.sentences
+    same = compare(A, B, n_permutations=19).verdict.sentences
+    assert found[10:] == same[1:]
 
 
 def test_the_command_tells_it_too_and_ends_well(tmp_path, capsys, monkeypatch):
