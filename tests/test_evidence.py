@@ -615,7 +615,6 @@ def test_findings_are_plain_data():
 
 SENTENCES = {
     "age rose from 32.4 to 45.1.": Finding("mean", "age", a=32.4, b=45.1),
-    "v[3] fell from 2 to 1.": Finding("mean", "v", part="3", a=2.0, b=1.0),
     "age rose from 32 to 45, partly beyond the range of June.": Finding(
         "mean", "age", a=32.0, b=45.0, beyond=0.3
     ),

@@ -228,7 +228,7 @@ class Functions:
             given, n = windows.mean(3**0.5 * _ranked(x, sides), known)
             scatter, _ = windows.mean(3**0.5 * _ranked(np.abs(x), sizes), known)
             yield Watched("given", name, one.part), given, n
-            yield Watched("scatter", name, one.part), next(without_shift(given, [scatter], 4)), n
+            yield Watched("scatter", name, one.part), scatter, n
         yield from self._relations(G, read, windows)
 
     def _levels(self, place: int, one: Reading, name: str, windows: Windowed) -> Iterator[Measure]:
@@ -257,20 +257,19 @@ class Functions:
 
 @cache
 def _shifted(points: int = 201, nodes: int = 60) -> list[Floats]:
-    """Means of the scores of a normal column that is shifted: of its ranks, then of scatter."""
+    """Means of the scores of the ranks of a normal column that is shifted."""
     x, weight = np.polynomial.hermite_e.hermegauss(nodes)
     rank = 2 * special.ndtr(x + np.linspace(-MOST_SHIFT, MOST_SHIFT, points)[:, None]) - 1
-    scores = (*legendre(rank), 3**0.5 * (2 * np.abs(rank) - 1))
-    return [score @ weight / weight.sum() for score in scores]
+    return [score @ weight / weight.sum() for score in legendre(rank)]
 
 
-def without_shift(mean: Floats, others: Sequence[Floats], first: int = 1) -> Iterator[Floats]:
-    """Spread and shape, or scatter, about the window's own mean: without what a shift makes.
+def without_shift(mean: Floats, others: Sequence[Floats]) -> Iterator[Floats]:
+    """Spread and shape about the window's own mean: without what a shift makes of them.
 
     Days whose means vary would else have spreads that vary with the square of it, with long tails.
     """
     shifted, *curves = _shifted()
-    for values, curve in zip(others, curves[first - 1 :], strict=False):
+    for values, curve in zip(others, curves, strict=True):
         yield values - np.interp(mean, shifted, curve, left=0.0, right=0.0)
 
 

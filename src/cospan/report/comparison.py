@@ -25,6 +25,9 @@ from .sections import (
     rows_section,
 )
 
+#: Of more pairs the folded ones say their findings without charts: a page stays below 800 kB.
+MOST_DRAWN = 21
+
 
 def comparison_document(found: Comparison, command: str | None, files: Sequence[str]) -> Document:
     """The document of a comparison, whatever its sets are."""
@@ -71,6 +74,8 @@ def _pair_parts(subject: Subject) -> Iterator[Section]:
         looks = subject.looks[i] + subject.looks[j]
         card = _pair_card(pair)._replace(looks=looks, keys=())
         word = {0: "Farthest", len(found.by_size) - 1: "Closest"}.get(place)
+        if word is None and len(found.by_size) > MOST_DRAWN:
+            card = card._replace(points=tuple(one._replace(chart=None) for one in card.points))
         if word is None:
             title = f"{pair.names[0]} and {pair.names[1]}"
             folds.append(Fold(title, card.lead, (card,), pair_id(i, j)))
