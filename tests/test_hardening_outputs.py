@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from cospan.base.files import write_text
+from cospan.base.files import whole_file, write_text
 from cospan.cli import app
 from cospan.errors import InputError
 
@@ -103,7 +103,7 @@ def test_a_device_is_written_to_and_not_replaced(monkeypatch):
 
 WRITE = """
 import sys
-from cospan.base.files import write_text
+from cospan.base.files import whole_file, write_text
 print("before", flush=True)
 write_text(sys.argv[1], "all of it\\n")
 print("after")
