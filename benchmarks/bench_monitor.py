@@ -27,8 +27,9 @@ import pandas as pd
 from scipy import special
 
 from cospan import Monitoring, Profile, monitor
+from cospan.monitoring import Window
 from cospan.monitoring.alarm import Alarm, follow
-from cospan.monitoring.result import Met
+from cospan.monitoring.functions import without_shift
 from cospan.monitoring.windows import as_every, opened, read_windows
 
 PARTS = ("alarms", "delay", "real", "scale", "append")
@@ -72,8 +73,10 @@ def stream(rng, days, rows, columns, kind, start="2020-01-06"):
 def measured(profile, table, rolling=False):
     """Windows of a stream without their comparisons."""
     kept = read_windows(opened(table, profile.time), profile.time, profile.every, "stream", [])
-    windows, met = profile.measure(kept)
-    met = {code: Met(findings) for code, findings in met.items()}
+    windows, found = profile.measure(kept)
+    both = zip(windows.codes.tolist(), windows.counts.tolist(), found, strict=True)
+    names = profile.every.names
+    met = {c: Window(c, **names(c), rows=n, findings=findings) for c, n, findings in both}
     return Monitoring(profile, windows, met, 1.0, "stream", rolling)
 
 
@@ -99,8 +102,10 @@ def from_vectors(rng, W, rows, columns, kind):
     """The same, of simulated window values: four scores and two functions of noise a column."""
     shift, means = responses()
     e = effects(rng, W + YEAR, columns, kind)
-    X = np.concatenate([np.interp(e, shift, mean) for mean in means] + [0 * e, 0 * e], axis=1)
-    X = X + rng.normal(size=X.shape) / np.sqrt(rows)
+    values = [np.interp(e, shift, mean) for mean in means] + [0 * e, 0 * e]
+    values = [x + rng.normal(size=e.shape) / np.sqrt(rows) for x in values]
+    values[1:4] = without_shift(values[0], values[1:4])
+    X = np.concatenate(values, axis=1)
     N, days = np.full(X.shape, float(rows)), np.arange(W + YEAR)
     own = Alarm.learn(X[:W], N[:W], days[:W], 1.0, as_every("day"))
     return own.z(X[W:], N[W:], days[W:]), own
@@ -111,7 +116,7 @@ def with_reset(Z, h, k):
     up, down, n = np.zeros(Z.shape[1]), np.zeros(Z.shape[1]), 0
     for z in Z:
         up, down = np.maximum(0, up + z - k), np.maximum(0, down - z - k)
-        if (np.concatenate([up, down]) > h).any():
+        if (np.maximum(up, down) > h).any():
             up[:], down[:], n = 0, 0, n + 1
     return n
 
@@ -367,7 +372,9 @@ def real(args):
                 ]
                 seen += bool(news)
                 missed += [] if news else [fault.__name__]
-                waits += [sum(begin <= w.start < news[0] for w in found.windows)] if news else []
+                waits += (
+                    [int(sum(begin <= w.start < news[0] for w in found.windows))] if news else []
+                )
         verdict(
             f"{name} by {every}: of ten faults not seen in the column",
             10 - seen,

@@ -18,7 +18,6 @@ from PIL import Image
 from cospan.data import check_same_features
 from cospan.errors import (
     CospanError,
-    CospanWarning,
     InputError,
     SourceError,
 )
@@ -536,10 +535,6 @@ def test_bad_input_gets_one_sentence_and_leaves_nothing(case, tmp_path, monkeypa
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_the_table_of_bad_inputs_is_long_enough():
-    assert len(BAD) >= 30
-
-
 @pytest.mark.parametrize("payload", [b"", b"PAR1aaaa", b"a,b\n1\n"])
 def test_bad_standard_input_leaves_no_temporary_file(payload, tmp_path):
     code = (
@@ -583,27 +578,9 @@ def test_classes_of_a_dask_collection_are_left_to_dask():
         open_source(dask.array.zeros((4, 3)), label=0)
 
 
-def test_one_column_of_a_dataframe_is_refused_with_advice():
-    import pandas as pd
-
-    with pytest.raises(InputError, match=r"to_frame\(\)"):
-        open_source(pd.Series([1.0, 2.0], name="x"))
-
-
 def test_unlike_numbers_of_features_and_shapes_are_told():
     a, b = open_source(np.zeros((2, 4, 3))), open_source(np.zeros((2, 3, 4)))
     with pytest.raises(InputError, match=r"4×3.*3×4"):
         check_same_features(a, b)
     with pytest.raises(InputError, match=r"12 features \(4×3\) and array has 3"):
         check_same_features(a, open_source(X))
-
-
-def test_an_open_source_takes_no_new_options():
-    with pytest.raises(InputError, match="open source"):
-        open_source(open_source(X), missing="drop")
-
-
-def test_a_long_list_of_columns_is_cut():
-    table = pa.table({f"c{i}": pa.array([None]) for i in range(20)} | {"n": [1.0]})
-    with pytest.warns(CospanWarning, match=r"'c7' \(it has no values\) and 12 more\."):
-        open_source(table).read()

@@ -4,10 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cospan import audit_labels, compare, monitor
-from cospan.data import EncodingPlan, encode_by, open_source
+from cospan import compare
+from cospan.data import encode_by, open_source
 from cospan.errors import InputError
-from cospan.measures.pair import read_pair
 from cospan.wording import note_sentence
 from opened import learn_plan, opened
 
@@ -52,11 +51,6 @@ def test_a_clock_that_is_off_is_told_whether_or_not_the_dates_are_compared():
         assert f"'{CLOCK}' is 5 h earlier in B." in found.verdict.sentences
 
 
-def test_the_same_clock_is_no_difference():
-    found = compare(table(0), table(1, "2025-01-01"), n_permutations=19)
-    assert CLOCK not in changed(found)
-
-
 def test_a_night_is_not_cut_in_two():
     """Times about midnight: the day begins where nothing happens, and means are of the circle."""
     a, b = table(0, hour=24.0), table(1, hour=25.0)
@@ -87,25 +81,6 @@ def test_rows_to_score_may_lack_the_times():
     found = compare(a, b, b.drop(columns="t")[:50], n_permutations=19)
     assert found.further.n == 50
     assert any("the sets' mean is put in" in note.text for note in found.warnings)
-
-
-def test_a_plan_with_times_of_day_is_stored_and_older_ones_are_read():
-    plan = plan_of(table(0), table(1, "2025-01-01"))
-    assert EncodingPlan.from_dict(plan.to_dict()) == plan
-    old = {"missing": "indicator", "columns": [{"name": "t", "kind": "date", "fill": [3.0]}]}
-    assert EncodingPlan.from_dict(old).feature_names == ("t",)
-
-
-def test_times_of_day_are_watched():
-    rng = np.random.default_rng(0)
-    days = pd.date_range("2024-01-01", periods=4000, freq="h")
-    made = pd.DataFrame({"when": days, "x": rng.normal(size=4000)})
-    made["seen"] = days.normalize() + pd.to_timedelta(np.round(60 * rng.normal(14, 2, 4000)), "m")
-    new = made[3000:].copy()
-    new.loc[new.index[500:], "seen"] += pd.Timedelta("5h")
-    found = monitor(made[:3000], new, time="when", every="day")
-    (episode,) = found.episodes
-    assert episode.columns == ("time of day of seen",)
 
 
 # The time between dates -------------------------------------------------------------------------
@@ -144,10 +119,6 @@ def test_periods_that_hardly_overlap_are_set_aside(days, aside):
     assert (found.p > 0.01) == aside
 
 
-def test_dates_that_are_compared_need_no_span():
-    assert SPAN not in plan_of(spans(0), spans(1)).feature_names
-
-
 # Strays -----------------------------------------------------------------------------------------
 
 
@@ -173,11 +144,6 @@ def test_a_few_stray_texts_are_missing_however_the_sets_come(how, tmp_path):
     assert found.features["y"].kind == "number"
     assert (found.features["y"].a.missing, found.features["y"].b.missing) == (0, 8 / N)
     assert any("8 values of 'y', such as 'nil'" in note.text for note in found.warnings)
-
-
-def test_other_measures_tell_of_strays_too():
-    pair = read_pair(strayed([]), strayed(["nil"] * 5), units="own", rows=500, random_state=0)
-    assert "5 values of 'y', such as 'nil', do not read as number" in " ".join(map(str, pair.notes))
 
 
 def test_text_after_the_first_block_of_a_file_is_a_stray_too(tmp_path, monkeypatch):
@@ -248,62 +214,7 @@ def test_the_order_of_day_and_month_is_not_guessed():
     assert plan_of(made)["t"].reading == "day/month/year"
 
 
-def test_windows_are_cut_by_such_dates_too():
-    days = pd.date_range("2024-01-01", periods=3000, freq="h")
-    made = pd.DataFrame(
-        {"t": days.strftime("%m/%d/%Y %H:%M"), "x": np.random.default_rng(0).normal(size=3000)}
-    )
-    found = monitor(made[:2000], made[2000:], time="t", every="day")
-    assert len(found.windows) > 40
-    unsure = made[:200].assign(t=[f"0{1 + i % 9}/0{1 + i % 7}/2024" for i in range(200)])
-    with pytest.raises(InputError, match="the day or with the month"):
-        monitor(unsure, unsure, time="t", every="day")
-
-
 # Huge whole numbers -----------------------------------------------------------------------------
 
 
 # Labels ----------------------------------------------------------------------------------------
-
-
-def labelled(seed=0):
-    rng = np.random.default_rng(seed)
-    kind = rng.choice(["a", "b"], N)
-    made = pd.DataFrame(
-        {"x": rng.normal(size=N) + 4 * (kind == "b"), "town": rng.choice(list("uv"), N)}
-    )
-    made.loc[made.index[:5], "x"] = np.nan
-    return made, kind
-
-
-def test_labels_of_a_table_with_text_and_gaps_are_audited():
-    made, kind = labelled()
-    wrong = np.flatnonzero(kind == "a")[-3:]
-    kind[wrong] = "b"
-    made.loc[wrong, "x"] = -1.0
-    audit = audit_labels(made, kind)
-    assert set(wrong) <= set(np.flatnonzero(audit.flagged))
-    with pytest.raises(InputError):
-        audit_labels(made.to_numpy(), kind)
-
-
-def test_a_third_class_among_the_labels_is_not_checked_and_the_others_are():
-    made, kind = labelled()
-    a, b = (made[kind == k].fillna(0.0) for k in "ab")
-    z, given = labelled(1)
-    z, flipped = (
-        z.fillna(0.0),
-        np.where(np.arange(N) % 50 == 7, np.where(given == "a", "b", "a"), given),
-    )
-    third = np.where(np.arange(N) % 10 == 3, "c", flipped)
-    options = {"name_a": "a", "name_b": "b", "n_permutations": 19}
-    with pytest.warns(match="40 rows are labelled 'c', which is no set"):
-        few = compare(a, b, z.assign(l=third), labels="l", **options)
-    known = third != "c"
-    alone = compare(a, b, z.assign(l=third)[known], labels="l", **options)
-    np.testing.assert_array_equal(few.audit.suspicion[known], alone.audit.suspicion)
-    np.testing.assert_array_equal(few.audit.flagged[known], alone.audit.flagged)
-    assert not few.audit.flagged[~known].any()
-    assert few.to_json()
-    with pytest.raises(InputError, match="labels hold 'c'"):
-        compare(a, b, z.assign(l="c"), labels="l", **options)

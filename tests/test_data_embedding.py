@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from cospan import compare
 from cospan.data import open_source
 from cospan.errors import InputError, MissingDependencyError
 
@@ -30,14 +29,6 @@ def test_a_function_makes_rows_of_texts_and_sees_each_text_once():
         np.testing.assert_array_equal(source.read().rows[:2], [[4, 0, 2], [8, 1, 0]])
     assert sorted(seen) == ["", "good", "very bad"]
     assert any("10 missing texts" in note.text for note in source.notes)
-
-
-def test_texts_of_two_sets_are_compared():
-    other = TEXTS.assign(review=TEXTS["review"].fillna("") + " indeed")
-    found = compare(
-        TEXTS.dropna(), other, text="review", embed=lengths, n_permutations=19, chunk_rows=7
-    )
-    assert found.frame.n_features == 3
 
 
 def test_a_function_makes_rows_of_images(tmp_path):

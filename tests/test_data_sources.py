@@ -3,7 +3,6 @@
 import gzip
 import io
 import json
-import re
 import struct
 import sys
 from types import SimpleNamespace
@@ -301,24 +300,6 @@ def test_float32_stays_and_whole_numbers_become_float64(dtype, expected, kind):
     assert source.read().rows.dtype == expected
 
 
-def test_one_wide_column_makes_the_table_float64():
-    table = pa.table({"a": pa.array([1, 2], pa.float32()), "b": pa.array([1, 2], pa.float64())})
-    assert open_source(table).read().rows.dtype == np.float64
-
-
-def test_large_integers_and_decimals_are_rounded():
-    from decimal import Decimal
-
-    table = pa.table({"a": [2**53 + 1], "b": [Decimal("1.25")]})
-    np.testing.assert_array_equal(open_source(table).read().rows, [[2**53, 1.25]])
-
-
-def test_npy_files_are_mapped_not_copied(tmp_path):
-    rows = next(open_source(_npy(tmp_path)).chunks()).rows
-    assert not rows.flags.owndata
-    assert not rows.flags.writeable
-
-
 def test_columns_beside_lists_are_left_out_and_named():
     table = pa.table({"a": [1, 2], "e": [[3.0, 4.0], [5.0, 6.0]], "b": [7, 8], "c": [9, 10]})
     with pytest.warns(CospanWarning, match="'a', 'b', 'c' is left out beside the lists in 'e'"):
@@ -378,23 +359,6 @@ def test_images_are_resized_and_coloured_on_demand(tmp_path):
     np.testing.assert_allclose(rows[:, :3], [[10, 20, 30], [10, 20, 30]], atol=2)
 
 
-def test_sixteen_bit_gray_keeps_its_upper_bits(tmp_path):
-    Image.fromarray(np.array([[0, 256 * 77]], np.uint16)).save(tmp_path / "a.png")
-    np.testing.assert_array_equal(open_source(tmp_path).read().rows, [[0, 77]])
-
-
-def test_a_few_bad_images_are_left_out_with_one_warning(tmp_path):
-    _images(tmp_path)
-    (tmp_path / "bad.png").write_bytes(b"no image")
-    whole = (tmp_path / "001.png").read_bytes()
-    (tmp_path / "cut.png").write_bytes(whole[: len(whole) - 35])
-    source = open_source(tmp_path)
-    for _ in range(2):
-        assert len(source.read().rows) == N
-        (note,) = source.notes
-        assert re.search(r"2 of 25 images.*'bad.png', 'cut.png'", note.text)
-
-
 # Classes ---------------------------------------------------------------------------------------
 
 CLASSES = np.where(np.arange(N) % 3 == 0, "cat", "dog")
@@ -450,13 +414,6 @@ def test_a_class_is_found_as_text_or_number(value, kind, tmp_path):
     np.testing.assert_array_equal(chunk.ids, np.flatnonzero(classes == 3))
 
 
-def test_truth_values_are_classes_too():
-    table = TABLE.append_column("y", pa.array(np.arange(N) % 2 == 0))
-    for value in (True, "true", "True", 1):
-        rows = open_source(table, label="y", label_value=value).read().rows
-        np.testing.assert_array_equal(rows, NUMBERS[::2])
-
-
 @pytest.mark.parametrize("opener", [open, gzip.open])
 @pytest.mark.parametrize("label", ["labels", "path"])
 def test_idx_labels_come_from_the_matching_file(opener, label, tmp_path):
@@ -467,15 +424,6 @@ def test_idx_labels_come_from_the_matching_file(opener, label, tmp_path):
     np.testing.assert_array_equal(open_source(images, label=label).read().labels, np.arange(N) % 10)
     four = open_source(images, label=label, label_value="4").read()
     np.testing.assert_array_equal(four.rows, NUMBERS[4::10])
-
-
-def test_mnist_files_are_read(mnist):
-    import os
-
-    path = f"{os.environ['COSPAN_DATA']}/mnist/t10k-images-idx3-ubyte.gz"
-    source = open_source(path, label="labels", label_value=4)
-    assert source.image_shape == (28, 28)
-    np.testing.assert_array_equal(source.read().rows, mnist.test_images(4))
 
 
 def test_rows_without_a_label_belong_to_no_class():
@@ -543,14 +491,6 @@ def test_arrays_and_embeddings_refuse_missing_values_unless_asked(kind, tmp_path
         open_source(_gappy(kind, tmp_path), missing="indicator")
 
 
-def test_no_row_with_a_gap_is_handed_out_before_the_error(tmp_path):
-    given = []
-    source = open_source(_gappy("arrow", tmp_path), missing="error", chunk_rows=1)
-    with pytest.raises(InputError, match="missing in 2 rows"):
-        given.extend(source.chunks())
-    assert [chunk.ids[0] for chunk in given] == [0, 1]
-
-
 def test_a_missing_embedding_is_a_missing_row():
     table = pa.table({"e": pa.array([[1.0, 2.0], None, [3.0, None]], pa.list_(pa.float32(), 2))})
     np.testing.assert_array_equal(open_source(table, missing="drop").read().rows, [[1, 2]])
@@ -558,22 +498,7 @@ def test_a_missing_embedding_is_a_missing_row():
     np.testing.assert_array_equal(filled, [[1, 2], [2, 2], [3, 2]])
 
 
-def test_the_mean_is_that_of_the_class_taken():
-    table = pa.table({"x": [1.0, None, 3.0, 100.0], "y": ["a", "a", "a", "b"]})
-    rows = open_source(table, label="y", label_value="a", missing="mean").read().rows
-    np.testing.assert_array_equal(rows, [[1], [2], [3]])
-
-
 # Columns ---------------------------------------------------------------------------------------
-
-
-def test_columns_without_values_are_named_and_left_out():
-    table = TABLE.append_column("when", pa.array(["x"] * N)).append_column(
-        "<script>", pa.array([None] * N)
-    )
-    with pytest.warns(CospanWarning, match=r"Left out: '<script>' \(it has no values\)"):
-        names = open_source(table).feature_names
-    assert names == (*NAMES, "when = x")
 
 
 def test_a_column_that_mixes_numbers_and_texts_is_text():
@@ -593,26 +518,11 @@ def test_columns_chosen_by_name_come_in_that_order(tmp_path):
     )
 
 
-def test_numbers_in_later_blocks_of_a_csv_may_have_fractions(tmp_path, monkeypatch):
-    monkeypatch.setattr("cospan.data.text_files.BLOCK_BYTES", 200)
-    lines = ["a,b", *(["1,2"] * 100), "1.5,2.5"]
-    (tmp_path / "x.csv").write_text("\n".join(lines))
-    rows = open_source(tmp_path / "x.csv").read().rows
-    assert rows.shape == (101, 2)
-    np.testing.assert_array_equal(rows[-1], [1.5, 2.5])
-
-
 def test_a_header_that_only_counts_is_a_header(tmp_path):
     pd.DataFrame(NUMBERS).to_csv(tmp_path / "x.csv", index=False)
     source = open_source(tmp_path / "x.csv")
     assert source.feature_names == tuple(str(j) for j in range(H * W))
     np.testing.assert_array_equal(source.read().rows, NUMBERS)
-
-
-def test_files_of_one_folder_may_differ_in_their_number_types(tmp_path):
-    pq.write_table(pa.table({"a": pa.array([1.5], pa.float32())}), tmp_path / "0.parquet")
-    pq.write_table(pa.table({"a": pa.array([0.1], pa.float64())}), tmp_path / "1.parquet")
-    np.testing.assert_array_equal(open_source(tmp_path).read().rows, [[1.5], [0.1]])
 
 
 def test_a_folder_linked_into_itself_is_read_once(tmp_path):
@@ -629,8 +539,8 @@ def test_a_large_row_group_is_not_read_whole(tmp_path):
     pages = {"data_page_size": 2**16}  # older writers made one page of a column
     pq.write_table(pa.table(columns), tmp_path / "x.parquet", use_dictionary=False, **pages)
     code = (
-        "import pyarrow as pa; from cospan.data import encode, open_source, tables\n"
-        "tables.BUFFER_BYTES = 2**20\n"  # in proportion to the small file
+        "import pyarrow as pa; from cospan.data import encode, learn, open_source, tables\n"
+        "tables.BUFFER_BYTES = learn.SAMPLE_BYTES = 2**20\n"  # in proportion to the small file
         f"source = encode([open_source({str(tmp_path / 'x.parquet')!r}, chunk_rows=1000)])[0]\n"
         "print(sum(len(chunk.rows) for chunk in source.chunks()))\n"
         "print(pa.default_memory_pool().max_memory())"
@@ -651,12 +561,6 @@ def test_column_names_with_dots_and_prefixes_are_kept_apart(tmp_path):
 # Two sources -----------------------------------------------------------------------------------
 
 
-def test_an_open_source_is_returned_as_it_is():
-    source = open_source(TABLE, name="A")
-    assert open_source(source) is source
-    assert repr(source) == "Source('A', 23 rows × 6 features)"
-
-
 def test_opening_a_path_loads_no_pyarrow_until_it_is_needed(tmp_path):
     import subprocess
 
@@ -668,19 +572,3 @@ def test_opening_a_path_loads_no_pyarrow_until_it_is_needed(tmp_path):
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
-
-
-def test_a_dict_of_columns_is_a_table():
-    source = open_source({"x": [1, 2, 3], "y": np.array([4.0, 5.0, 6.0])}, name="mine")
-    assert source.feature_names == ("x", "y")
-    assert source.read().rows.tolist() == [[1, 4], [2, 5], [3, 6]]
-
-
-def test_rows_without_a_label_are_left_out_and_counted():
-    """A gap among the labels is no reason to give up, nor to drop rows with other gaps."""
-    table = pa.table({"x": [1.0, None, 3.0, 4.0], "y": ["c", "d", None, "c"]})
-    source = open_source(table, label="y")
-    chunks = list(source.chunks())
-    assert np.concatenate([chunk.labels for chunk in chunks]).tolist() == ["c", "d", "c"]
-    assert any("1 row has no label and is left out" in note.text for note in source.notes)
-    assert source.classes() == ["c", "d"]

@@ -1,10 +1,7 @@
 """One plan for every kind of table: the same features, the same rows to the bit, in any chunks."""
 
-import io
-import sys
 import tracemalloc
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +12,6 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
-from cospan import compare
 from cospan.data import EncodingPlan, encode, encode_by, open_source
 from cospan.errors import CospanWarning, InputError
 from opened import learn_plan, opened
@@ -141,13 +137,6 @@ def test_the_plan_of_the_mixed_table(reference):
     np.testing.assert_array_equal(rows[:, gaps], B["income"].is_null())
 
 
-def test_the_fill_is_the_mean_of_the_sets_means(reference):
-    means = [np.nanmean(table["income"].to_pandas()) for table in (A, B)]
-    assert reference[0].plan["income"].fill[0] == pytest.approx(np.mean(means), rel=1e-9)
-    shares = [table["town"].to_pandas().dropna().eq("Rome").mean() for table in (A, B)]
-    assert reference[0].plan["town"].fill[0] == pytest.approx(np.mean(shares), rel=1e-14)
-
-
 def test_each_set_has_its_profile(reference):
     for source, table in zip(reference, (A, B), strict=True):
         (profile,) = source.profiles
@@ -220,14 +209,6 @@ def test_unseen_levels_are_other_where_there_is_one(reference):
     np.testing.assert_array_equal(rows[:, plan.feature_names.index("street = other")], 1)
 
 
-def test_a_plan_once_given_is_kept():
-    plan = learn_plan([open_source({"t": ["a", "b"]})])
-    bound = encode_by(open_source({"t": ["b", "a"]}), plan)
-    again, other = encode([bound, open_source({"t": ["a", "c"]})])
-    assert again is bound
-    assert other.plan == plan
-
-
 # No pass where none is needed ----------------------------------------------------------------
 
 
@@ -236,26 +217,7 @@ def numbers(n=50):
     return pa.table({name: rng.normal(size=n) for name in "xyz"} | {"k": rng.integers(0, 9, n)})
 
 
-def test_float32_stays_where_all_columns_are_numbers():
-    table = pa.table(
-        {"x": pa.array([1, None, 3], pa.float32()), "y": pa.array([1, 2, 3], pa.float32())}
-    )
-    source = opened(table)
-    assert source.dtype == np.float32
-    np.testing.assert_array_equal(source.read().rows, [[1, 1, 0], [2, 2, 1], [3, 3, 0]])
-    assert opened(table.append_column("t", pa.array(["a", "b", "a"]))).dtype == np.float64
-
-
 # CSV -----------------------------------------------------------------------------------------
-
-
-def test_a_csv_column_that_begins_empty_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("cospan.data.text_files.BLOCK_BYTES", 200)
-    lines = ["a,b,t", *(["1,,"] * 100), "2,2.5,u", "3,,v"]
-    (tmp_path / "x.csv").write_text("\n".join(lines))
-    source = opened(tmp_path / "x.csv")
-    assert source.feature_names == ("a", "b", "t = u", "t = v", "b is missing", "t is missing")
-    np.testing.assert_array_equal(source.read().rows[-2:, :4], [[2, 2.5, 1, 0], [3, 2.5, 0, 1]])
 
 
 def test_a_category_of_a_csv_may_look_like_numbers_first(tmp_path, monkeypatch):
@@ -263,14 +225,6 @@ def test_a_category_of_a_csv_may_look_like_numbers_first(tmp_path, monkeypatch):
     (tmp_path / "x.csv").write_text("\n".join(["zone,x", *(["07,1"] * 100), "B1,2"]))
     source = opened(tmp_path / "x.csv", categorical=["zone"])
     assert source.feature_names == ("zone = 07", "zone = B1", "x")
-
-
-def test_standard_input_is_encoded(monkeypatch):
-    text = b"x,town\n1,Rome\n2,Oslo\n,Rome\n"
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(text)))
-    source = opened("-")
-    assert source.feature_names == ("x", "town = Rome", "town = Oslo", "x is missing")
-    np.testing.assert_array_equal(source.read().rows[2], [1.5, 1, 0, 1])
 
 
 # Dask ----------------------------------------------------------------------------------------
@@ -293,40 +247,7 @@ def test_dask_frames_are_read_as_others_are(reference):
     assert [change.kind for change in lacking.changes] == ["lacking"]
 
 
-def test_a_later_partition_may_show_that_text_is_no_number():
-    import dask.dataframe as dd
-
-    frame = pd.DataFrame({"grade": ["1", "2", "1", "2", "good", "1"]})
-    for partitions in (1, 3):
-        plan = opened(dd.from_pandas(frame, npartitions=partitions)).plan
-        assert plan["grade"].levels == ("1", "2", "good")
-
-
-def test_comparisons_of_dask_frames_equal_those_in_memory():
-    frames = [table.to_pandas().drop(columns=["email"]) for table in (A, B)]
-    mine = compare(*frames, n_permutations=19)
-    import dask.dataframe as dd
-
-    theirs = compare(*(dd.from_pandas(f, npartitions=3) for f in frames), n_permutations=19)
-    assert theirs.feature_names == mine.feature_names
-    np.testing.assert_allclose(
-        theirs.groups[0].angles.alignment.theta, mine.groups[0].angles.alignment.theta, rtol=1e-9
-    )
-
-
 # Comparisons ---------------------------------------------------------------------------------
-
-
-def test_compare_uses_all_columns_and_says_how():
-    frames = [table.to_pandas() for table in (A, B)]
-    with pytest.warns(CospanWarning, match="'email'"):
-        found = compare(*frames, Z=frames[1].drop(columns=["email"]), n_permutations=19)
-    assert "town = Rome" in found.feature_names
-    assert "income is missing" in found.feature_names
-    notes = " ".join(map(str, found.warnings))
-    assert "9 columns became" in notes
-    assert "Left out: 'customer_id'" in notes
-    assert found.further.angles.n == len(frames[1])
 
 
 def test_the_command_line_takes_names_between_commas_and_repeated(tmp_path):
@@ -348,21 +269,6 @@ def test_the_command_line_takes_names_between_commas_and_repeated(tmp_path):
     names = json.loads(done.stdout)["features"]
     assert sorted(names) == [*(f"wing = {i}" for i in range(3)), "z", *(
         f"zone = {i}" for i in range(1, 4))]  # fmt: skip
-
-
-def test_many_sets_and_classes_share_a_plan():
-    frames = {
-        name: mixed(60, seed).to_pandas().drop(columns=["email", "street"])
-        for seed, name in enumerate("pqr")
-    }
-    with pytest.warns(CospanWarning, match="customer_id"):
-        found = compare(frames)
-    whole = pd.concat([frame.assign(which=name) for name, frame in frames.items()])
-    with pytest.warns(CospanWarning, match="customer_id"):
-        classes = compare(whole.reset_index(drop=True), label="which")
-    for measure in ("fisher_rao", "auc"):
-        apart = [one.pairs.matrix(measure) for one in (found, classes)]
-        np.testing.assert_allclose(*apart, atol=1e-6)
 
 
 def test_memory_does_not_grow_with_the_rows(tmp_path):

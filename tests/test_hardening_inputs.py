@@ -1,28 +1,17 @@
 """Odd inputs: long lines, folders with surprises, metadata of other libraries, names that bite."""
 
-import io
-import json
 import os
 import re
 import subprocess
 import sys
-import tomllib
-from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from cospan import Monitoring, Profile, compare, gsvds, load, monitor
-from cospan.base.packages import EXTRAS
-from cospan.base.tables import without_formulas
-from cospan.cli.terminal import Terminal
-from cospan.comparison.score_files import csv_text, table_file
+from cospan import Profile, compare, gsvds, monitor
 from cospan.data import text_files
-from cospan.errors import InputError, ModelFileError, SourceError
-from cospan.model_file.container import is_file_of
+from cospan.errors import InputError, SourceError
 from opened import opened as open_source
 
 # ---- CSV ---------------------------------------------------------------------------------------
@@ -53,12 +42,6 @@ def test_a_line_may_be_longer_than_a_block(tmp_path):
     assert chunk.rows.shape == (20_002, 2)
     assert chunk.rows[-2:].tolist() == [[3, 4], [5, 6]]
     assert chunk.ids.tolist() == list(range(20_002))
-
-
-def test_a_header_may_be_longer_than_a_block(tmp_path):
-    names = [f"column number {j}" for j in range(8000)]
-    path = csv(tmp_path / "x.csv", ",".join(names) + "\n" + ",".join(["1"] * 8000) + "\n" * 2)
-    assert open_source(path).feature_names == tuple(names)
 
 
 def test_a_quotation_mark_that_is_never_closed_is_said(tmp_path, monkeypatch):
@@ -103,15 +86,6 @@ def test_a_named_pipe_among_the_files_is_not_waited_for(tmp_path):
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=600)
 
 
-@pytest.mark.parametrize("read", [load, Profile.load, Monitoring.load])
-def test_model_files_are_regular_files(read, tmp_path):
-    os.mkfifo(tmp_path / "pipe.cospan")
-    for path in (tmp_path / "pipe.cospan", "/dev/zero"):
-        with pytest.raises(ModelFileError, match="is not a regular file"):
-            read(path)
-    assert not is_file_of(tmp_path / "pipe.cospan", "cospan model")
-
-
 @pytest.mark.parametrize(
     "error",
     [ValueError, TypeError, IndexError, KeyError, ZeroDivisionError, OverflowError, MemoryError],
@@ -134,65 +108,7 @@ def test_one_bad_picture_of_any_kind_is_left_out_and_named(error, tmp_path, monk
 # ---- metadata of other libraries ---------------------------------------------------------------
 
 
-def saved(folder, state):
-    folder.mkdir(parents=True)
-    (folder / "state.json").write_text(json.dumps(state))
-    (folder / "dataset_info.json").write_text("{}")
-    table = pa.table({"a": [1.0, 2.0]})
-    with pa.ipc.new_stream(str(folder / "data.arrow"), table.schema) as writer:
-        writer.write_table(table)
-    return folder
-
-
 # ---- names -------------------------------------------------------------------------------------
-
-
-def test_formulas_in_tables_are_text(tmp_path):
-    columns = {
-        "id": np.array(["=cmd|'/c calc'!A0", "+1-1", "-2.5", "@SUM(A1)", "plain", "\tx"]),
-        "theta": np.array([-1.0, 2, 3, 4, 5, 6]),
-    }
-    with table_file(tmp_path / "x.csv") as write:
-        write(columns)
-    for text in ((tmp_path / "x.csv").read_text(), csv_text(columns)):
-        cells = [line.split(",")[0].strip('"') for line in text.splitlines()[1:]]
-        assert [cell[0] for cell in cells] == ["'", "'", "-", "'", "p", "'"]
-    with table_file(tmp_path / "x.parquet") as write:
-        write(columns)
-    assert pq.read_table(tmp_path / "x.parquet")["id"][0].as_py() == columns["id"][0]
-    assert without_formulas({"=x": [1]}) == {"'=x": [1]}
-
-
-class FakeTerminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def test_escapes_in_names_do_not_reach_a_terminal(monkeypatch):
-    monkeypatch.setattr(sys, "stdout", FakeTerminal())
-    monkeypatch.setattr(sys, "stderr", FakeTerminal())
-    terminal = Terminal()
-    terminal.data("id,theta\n\x1b[2J\x9b31m,45\n")
-    terminal.progress("reading \x1b]0;owned\x07", 1, 2)
-    terminal._start_bars()
-    terminal.stop_progress()
-    assert sys.stdout.getvalue() == "id,theta\n\\x1b[2J\\x9b31m,45\n"
-    assert "\x1b]0;owned" not in sys.stderr.getvalue()
-    assert "owned" in sys.stderr.getvalue()
-
-
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_closed_streams_are_no_bug(closed, tmp_path):
-    rng = np.random.default_rng(0)
-    for name in "ab":
-        np.save(tmp_path / f"{name}.npy", rng.normal(size=(40, 3)))
-    run = f"{sys.executable} -m cospan compare a.npy b.npy -o r.html {closed}"
-    found = subprocess.run(
-        ["sh", "-c", run], cwd=tmp_path, capture_output=True, text=True, timeout=600
-    )
-    assert found.returncode == 0, found.stderr
-    assert "Traceback" not in found.stderr
-    assert (tmp_path / "r.html").read_text().rstrip().endswith("</html>")
 
 
 def test_a_closed_standard_input_is_said(tmp_path):
@@ -207,25 +123,6 @@ def test_a_closed_standard_input_is_said(tmp_path):
 
 
 # ---- packages ----------------------------------------------------------------------------------
-
-
-def test_extras_bring_what_the_table_of_packages_says():
-    project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())[
-        "project"
-    ]
-    extras = project["optional-dependencies"]
-
-    def brought(requirements):
-        for one in requirements:
-            name, inner = re.match(r"([\w-]+)(?:\[([\w,]+)\])?", one).groups()
-            yield from brought(extras[inner]) if name == "cospan" else [name]
-            yield from {"distributed"} & set((inner or "").split(","))  # of Dask's own extras
-
-    before = set()
-    for extra, packages in EXTRAS.items():
-        found = set(brought(extras.get(extra, project["dependencies"])))
-        assert set(packages) == found - before
-        before |= found
 
 
 # ---- Python ------------------------------------------------------------------------------------

@@ -5,16 +5,15 @@ import signal
 import stat
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from cospan.base.files import whole_file, write_text
+from cospan.base.files import write_text
 from cospan.cli import app
-from cospan.errors import CospanError, InputError
+from cospan.errors import InputError
 
 
 def csv(path, seed=0, rows=40):
@@ -77,33 +76,6 @@ def test_an_output_that_is_an_input_by_another_name_is_refused(option, tmp_path,
         assert snapshot(tmp_path) == before
 
 
-def test_an_output_that_a_pattern_matches_is_refused(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for number in range(2):
-        csv(tmp_path / f"part-{number}.csv", number)
-    csv(tmp_path / "b.csv", 1)
-    before = snapshot(tmp_path)
-    for name in ("part-0.csv", "part-9.csv"):
-        found = invoke("compare", "part-*.csv", "b.csv", "--scores", name)
-        assert found.exit_code == 1
-        assert "the pattern part-*.csv, which is an input, matches it" in found.stderr
-    assert snapshot(tmp_path) == before
-
-
-def test_a_file_of_labels_is_an_input_too(tmp_path):
-    rng = np.random.default_rng(0)
-    np.save(tmp_path / "x.npy", rng.normal(size=(60, 3)))
-    np.save(tmp_path / "y.npy", np.arange(60) % 2)
-    before = snapshot(tmp_path)
-    found = invoke(
-        *("compare", tmp_path / "x.npy", "--label", tmp_path / "y.npy"),
-        *("--save", tmp_path / "y.npy"),
-    )
-    assert found.exit_code == 1
-    assert "it is an input" in found.stderr
-    assert snapshot(tmp_path) == before
-
-
 # ---- what is not a regular file ----------------------------------------------------------------
 
 
@@ -129,14 +101,6 @@ def test_a_device_is_written_to_and_not_replaced(monkeypatch):
     assert Path("/dev/null").is_char_device()
 
 
-def test_a_full_device_is_told(monkeypatch):
-    if not Path("/dev/full").exists():
-        pytest.skip("this system has no /dev/full")
-    monkeypatch.setattr(os, "replace", None)
-    with pytest.raises(CospanError, match="No space left on device"):
-        write_text("/dev/full", "all of it")
-
-
 WRITE = """
 import sys
 from cospan.base.files import write_text
@@ -146,33 +110,7 @@ print("after")
 """
 
 
-@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
-def test_standard_output_goes_on_where_it_was(name, tmp_path):
-    """Also where it is a file: to open that again would write over what was printed before."""
-    with (tmp_path / "out.txt").open("wb") as stream:
-        run = [sys.executable, "-c", WRITE, name]
-        subprocess.run(run, stdout=stream, check=True, timeout=600)
-    assert (tmp_path / "out.txt").read_text() == "before\nall of it\nafter\n"
-    assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
-
-
 # ---- permissions -------------------------------------------------------------------------------
-
-
-def test_the_umask_is_never_changed(tmp_path, monkeypatch):
-    """It belongs to the whole process: another thread's files would come out readable."""
-
-    def changed(mask):
-        raise AssertionError("the umask was set")
-
-    old = os.umask(0o077)
-    try:
-        with monkeypatch.context() as patch:
-            patch.setattr(os, "umask", changed)
-            write_text(tmp_path / "new.txt", "x")
-        assert (tmp_path / "new.txt").stat().st_mode & 0o777 == 0o600
-    finally:
-        os.umask(old)
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o666])
@@ -183,21 +121,6 @@ def test_a_file_keeps_its_permissions(mode, tmp_path):
     write_text(path, "new")
     assert path.read_text() == "new"
     assert path.stat().st_mode & 0o777 == mode
-
-
-def test_many_threads_write_beside_each_other(tmp_path):
-    def write(number):
-        for turn in range(20):
-            write_text(tmp_path / f"{number}.txt", f"{number} {turn}")
-
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
-        f"{number}.txt": f"{number} 19" for number in range(8)
-    }
 
 
 # ---- signals -----------------------------------------------------------------------------------
@@ -247,38 +170,6 @@ def test_a_signal_leaves_nothing_behind(name, tmp_path):
     assert name in said
     assert list((tmp_path / "out").iterdir()) == []
     assert list((tmp_path / "tmp").iterdir()) == []
-
-
-def test_a_signal_that_is_ignored_stays_ignored():
-    """``nohup`` means it."""
-    script = (
-        "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
-        "from cospan.cli.terminal import Terminal\n"
-        "with Terminal(): signal.raise_signal(signal.SIGHUP)\n"
-        "print(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN)"
-    )
-    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert found.stdout == "True\n", found.stderr
-
-
-def test_handlers_are_put_back():
-    from cospan.cli.terminal import Terminal
-
-    before = [signal.getsignal(s) for s in (signal.SIGTERM, signal.SIGHUP)]
-    with Terminal():
-        assert signal.getsignal(signal.SIGTERM) not in before
-    assert [signal.getsignal(s) for s in (signal.SIGTERM, signal.SIGHUP)] == before
-
-
-def test_a_block_that_is_stopped_leaves_no_part(tmp_path):
-    def stopped():
-        with whole_file(tmp_path / "x.txt") as temporary:
-            temporary.write_text("half")
-            sys.exit(143)
-
-    with pytest.raises(SystemExit):
-        stopped()
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(("gate", "code"), [((), 0), (("--fail-on", "size>0"), 3)])

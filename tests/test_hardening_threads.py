@@ -107,30 +107,6 @@ def test_blas_is_given_back_by_the_last_thread_that_limits_it():
     assert blas_threads() == before
 
 
-@pytest.mark.usefixtures("two_blas_threads")
-def test_how_work_is_split_does_not_hang_on_other_threads():
-    free = _arrays.host_threads(np.ones(3))
-    with _arrays.one_blas_thread():
-        assert _arrays.host_threads(np.ones(3)) == free
-    assert _arrays.in_threads(lambda n: n * n, range(9), 3) == [n * n for n in range(9)]
-
-
-def test_a_setting_is_put_back_after_an_error():
-    changes = []
-
-    def change():
-        changes.append("changed")
-        return lambda: changes.append("put back")
-
-    def fails(held):
-        with held, held:
-            raise RuntimeError("in the middle")
-
-    with pytest.raises(RuntimeError, match="in the middle"):
-        fails(_arrays.Held(change))
-    assert changes == ["changed", "put back"]
-
-
 def test_each_comparison_has_its_own_warnings():
     names, gate = ("first", "second"), threading.Barrier(2)
 
@@ -146,9 +122,3 @@ def test_each_comparison_has_its_own_warnings():
     for text, own, other in zip(found, names, names[::-1], strict=True):
         assert text.count(f"Left out: '{own}'") == 1
         assert f"'{other}'" not in text
-
-
-def test_a_warning_points_at_the_line_of_the_caller():
-    with pytest.warns(CospanWarning, match="Left out: 'name'") as caught:
-        compare(frame(0), frame(1), n_permutations=19)
-    assert {os.path.basename(w.filename) for w in caught} == {os.path.basename(__file__)}

@@ -301,7 +301,7 @@ def test_thresholds_and_long_runs():
     X, N = rng.normal(size=(60, 4)) / 5, np.full((60, 4), 25.0)
     own = Alarm.learn(X, N, np.arange(60), 1.0, as_every("100-rows"))
     step = own.z(np.full((30, 4), 0.3), N[:30], np.arange(30))
-    assert follow(step, np.broadcast_to(own.h, (30, 8)), own.k)[1][0].start == 0
+    assert follow(step, np.broadcast_to(own.h, (30, 4)), own.k)[1][0].start == 0
 
 
 # ---- what is met in a window -------------------------------------------------------------------
@@ -419,10 +419,10 @@ def test_small_windows_are_not_judged(profile, later):
     ("change", "message"),
     [
         ({"every": "week"}, "The reference has windows of day"),
-        ({"false_alarms": 0}, "above 0"),
+        ({"false_alarms": 0}, "one above 0"),
         ({"false_alarms": True}, "not a number of false alarms"),
         ({"time": "when"}, "has no column 'when'"),
-        ({"details": "some"}, 'details is "alarms" or "all"'),
+        ({"details": "some"}, "details is 'some'; it must be one of"),
     ],
 )
 def test_bad_arguments_get_one_sentence(profile, later, change, message):
@@ -441,10 +441,10 @@ def test_other_mistakes_get_one_sentence(profile, usual, later, tmp_path):
         Profile.of(usual, time="time")
     with pytest.raises(InputError, match="is not a table, so it has no column 'time'"):
         monitor(profile, np.zeros((20, 2)))
-    with pytest.raises(InputError, match="has 3 features and the reference 2"):
+    with pytest.raises(InputError, match="an array of 3 features, and the reference is"):
         monitor(np.random.default_rng(0).normal(size=(99, 2)), np.zeros((20, 3)), every=10)
     path = profile.save(tmp_path / "usual.cospan")
-    with pytest.raises(InputError, match="is a profile file; name the data"):
+    with pytest.raises(CospanError, match="is not data but what cospan keeps of it"):
         monitor(profile, path)
 
 

@@ -40,13 +40,6 @@ def only(*installed):
     return find
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_the_first_installed_library_is_taken(monkeypatch, backend):
-    importlib.import_module(backend)
-    monkeypatch.setattr(importlib.util, "find_spec", only(backend))
-    assert type(make_dataframe({"x": [1.0]})).__module__.split(".")[0] == backend
-
-
 def test_without_any_library_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", only())
     with pytest.raises(MissingDependencyError, match="pandas, polars or pyarrow"):
@@ -58,7 +51,3 @@ def test_without_any_library_the_error_says_what_to_install(monkeypatch):
 def test_unknown_backends_are_refused():
     with pytest.raises(InputError, match="'excel'"):
         make_dataframe({"x": [1.0]}, backend="excel")
-
-
-def test_no_columns_make_an_empty_table():
-    assert make_dataframe({}, backend="pandas").shape == (0, 0)

@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 
 def table(folder):
     """The table of `cospan demo`."""
-    return compare(patients().sets).save(folder / "table.html")
+    return compare(patients()).save(folder / "table.html")
 
 
 def digits(folder):

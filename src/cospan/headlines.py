@@ -10,13 +10,19 @@ from typing import TYPE_CHECKING
 
 from cospan.base.text import listed, number, plural, quoted
 from cospan.evidence import Size, Verdict, size_word
-from cospan.wording import MADE_OF, SCHEMA, of_hundred, sentence, set_names, verdict_sentences
+from cospan.wording import (
+    MADE_OF,
+    SCHEMA,
+    of_hundred,
+    sentence,
+    set_names,
+    verdict_headline,
+    verdict_sentences,
+)
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison
     from cospan.monitoring import Episode, Monitoring, Window
-
-_AMOUNTS = {"small": "a small", "medium": "a medium", "large": "a large"}
 
 
 def comparison_sentences(found: Comparison) -> tuple[str, ...]:
@@ -40,16 +46,7 @@ def headline(found: Comparison) -> str:
     """Who differs, and by how much, in one short sentence."""
     if len(found.names) > 2:
         return _sets_headline(found)
-    a, b = set_names(found.names)
-    verdict = found.verdict
-    if math.isnan(verdict.pvalue):
-        return f"There are too few rows to test whether {a} and {b} differ."
-    if not verdict.differs:
-        where = " in the columns they share" if found.schema_changes else ""
-        return f"{a} and {b} show no difference{where}."
-    if verdict.size not in _AMOUNTS:
-        return f"{a} and {b} differ, by little."
-    return f"{a} and {b} differ by {_AMOUNTS[verdict.size]} amount."
+    return verdict_headline(found.verdict)
 
 
 def _sets_headline(found: Comparison) -> str:

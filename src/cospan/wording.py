@@ -32,7 +32,6 @@ from cospan.evidence import (
     OTHER,
     SQUARE,
     Finding,
-    PairChange,
     QualityNote,
     Size,
     Smallest,
@@ -81,14 +80,9 @@ def sentence(one: Finding, sets: Sequence[str], kind: str = "number") -> str:
     text = _WRITERS[one.kind](one, (a, b), kind)
     if one.where is not None and one.kind != "inside":
         text += f", but only where {quoted(one.where[0])} = {quoted(one.where[1])}"
-    names = (_name(one), quoted(one.column), quoted(one.second))
+    names = (quoted(one.column), quoted(one.second))
     named = text.startswith(tuple(f"{name} " for name in names))
     return f"{text if named else text[:1].upper() + text[1:]}."
-
-
-def _name(one: Finding) -> str:
-    """The column; one number of a vector by its place."""
-    return quoted(f"{one.column}[{one.part}]" if one.part.isdigit() else one.column)
 
 
 def _moved(one: Finding) -> str:
@@ -105,7 +99,7 @@ def _share(one: Finding, what: str, sets: Pair) -> str:
 
 
 def _mean(one: Finding, sets: Pair, kind: str) -> str:
-    name = _name(one)
+    name = quoted(one.column)
     if kind == "date":
         when = "later" if one.b > one.a else "earlier"
         x, y = (value_text(v, kind) for v in (one.a, one.b))
@@ -137,7 +131,7 @@ def _unit(name: str, factor: float, offset: float, sets: Pair) -> str:
 
 
 def _spread(one: Finding, sets: Pair, kind: str) -> str:
-    name = _name(one)
+    name = quoted(one.column)
     if one.a == 0 or one.b == 0:
         return f"{name} does not vary in {sets[0] if one.a == 0 else sets[1]}"
     ratio = one.b / one.a
@@ -151,7 +145,7 @@ def _shape(one: Finding, sets: Pair, kind: str) -> str:
     at = float(one.detail)
     x, y = shares_text(one.a, one.b)
     value = value_text(at, kind) if kind in ("date", "time of day", "duration") else number(at)
-    return f"rows with {_name(one)} up to {value} {_moved(one)} from {x} to {y}"
+    return f"rows with {quoted(one.column)} up to {value} {_moved(one)} from {x} to {y}"
 
 
 def _level(one: Finding, sets: Pair, kind: str) -> str:
@@ -167,7 +161,7 @@ def _level(one: Finding, sets: Pair, kind: str) -> str:
 def _value(one: Finding, sets: Pair, kind: str) -> str:
     value = float(one.detail)
     named = value_text(value, kind) if kind != "number" else exact_number(value)
-    return _share(one, f"{_name(one)} is exactly {named}", sets)
+    return _share(one, f"{quoted(one.column)} is exactly {named}", sets)
 
 
 def _missing(one: Finding, sets: Pair, kind: str) -> str:
@@ -178,7 +172,7 @@ def _rounding(one: Finding, sets: Pair, kind: str) -> str:
     what = f"is a multiple of {one.detail}"
     if one.detail == "1":
         what = "has no time of day" if kind == "date" else "is a whole number"
-    return _share(one, f"{_name(one)} {what}", sets)
+    return _share(one, f"{quoted(one.column)} {what}", sets)
 
 
 def _text(one: Finding, sets: Pair, kind: str) -> str:
@@ -227,12 +221,6 @@ def _relation(one: Finding, sets: Pair, kind: str) -> str:
     x, y = correlations(one.a, one.b)
     level = f" ({quoted(one.detail)})" if one.detail else ""
     return f"the correlation of {pair}{level} {_moved(one)} from {x} to {y}"
-
-
-def pair_sentence(pair: PairChange) -> str:
-    """One sentence on a relation of two columns, or of levels of them."""
-    one = Finding("relation", pair.first, pair.second, a=pair.r_a, b=pair.r_b)
-    return sentence(one, ("", ""))
 
 
 def _inside(one: Finding, sets: Pair, kind: str) -> str:
@@ -332,17 +320,32 @@ def value_text(value: float, kind: str) -> str:
     return number(value)
 
 
+def verdict_headline(verdict: Verdict) -> str:
+    """Whether two sets differ, and by how much, in one short sentence."""
+    a, b = set_names(verdict.sets)
+    if math.isnan(verdict.pvalue):
+        return f"There are too few rows to test whether {a} and {b} differ."
+    if not verdict.differs:
+        shared = any(one.kind in SCHEMA for one in verdict.findings)
+        return f"{a} and {b} show no difference{' in the columns they share' if shared else ''}."
+    if verdict.size not in AMOUNTS:
+        return f"{a} and {b} differ, by little."
+    return f"{a} and {b} differ by {AMOUNTS[verdict.size]} amount."
+
+
 def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
     """What columns are not the same; do they differ, how much, in what: most important first."""
-    a, b = set_names(verdict.sets)
-    kinds, schema = verdict.kinds, schema_sentences(verdict)
+    kinds = verdict.kinds
+    schema = [sentence(one, verdict.sets) for one in verdict.findings if one.kind in SCHEMA]
+    more = len(schema) - MOST_FINDINGS
+    if more > 0:
+        are = "column is" if more == 1 else "columns are"
+        schema[MOST_FINDINGS:] = [f"{more:,} more {are} not the same in both."]
     findings = [one for one in verdict.findings if one.kind not in SCHEMA]
-    if math.isnan(verdict.pvalue):
-        lines = [f"There are too few rows to test whether {a} and {b} differ."]
-    elif not verdict.differs:
-        lines = [f"There is no evidence that {a} and {b} differ ({chance(verdict.pvalue)})."]
-    else:
-        lines = [f"{a} and {b} differ ({chance(verdict.pvalue)})."]
+    lines = [verdict_headline(verdict)]
+    if not math.isnan(verdict.pvalue):
+        beyond = "This is beyond" if verdict.differs else "There is nothing beyond"
+        lines.append(f"{beyond} chance ({chance(verdict.pvalue)}).")
     if verdict.auc is not None:
         lines.append(size_sentence(verdict.auc))
     if not verdict.differs and verdict.smallest:
@@ -369,32 +372,7 @@ def unseen_sentence(smallest: Mapping[str, Smallest]) -> list[str]:
     return [f"A change of an average by {step} of its spread would most likely have been seen."]
 
 
-def smallest_sentence(name: str, one: Smallest, kind: str = "number") -> str:
-    """What would have been seen in a column, four times in five.
-
-    >>> smallest_sentence("age", Smallest(1.24, 0.2, 0.081, 0.25))
-    'age: a change of its average by 1.2, or of missing values by 8.1%.'
-    """
-    share = f"{100 * one.share:.2g}%"
-    if kind in ("category", "boolean") or math.isnan(one.mean):
-        return f"{quoted(name)}: a change of a share by {share}."
-    mean = value_text(one.mean, kind) if kind == "duration" else number(one.mean, 2)
-    if kind in ("date", "time of day"):
-        mean = value_text(one.mean / (24 if kind == "time of day" else 1), "duration")
-    return f"{quoted(name)}: a change of its average by {mean}, or of missing values by {share}."
-
-
-def schema_sentences(verdict: Verdict) -> tuple[str, ...]:
-    """On columns that are not the same in both sets."""
-    lines = [sentence(one, verdict.sets) for one in verdict.findings if one.kind in SCHEMA]
-    more = len(lines) - MOST_FINDINGS
-    if more > 0:
-        lines[MOST_FINDINGS:] = [
-            f"{plural(more, 'more column')} {'is' if more == 1 else 'are'} not the same in both."
-        ]
-    return tuple(lines)
-
-
+AMOUNTS = {"small": "a small", "medium": "a medium", "large": "a large"}
 MADE_OF = {
     "location": "Most of the change ({share}) is in averages.",
     "scale": "Most of the change ({share}) is in the overall spread.",
@@ -424,11 +402,6 @@ def of_hundred(auc: float) -> str:
     if 0 < auc < 0.005:
         return "under 1"
     return "over 99" if 0.995 <= auc < 1 else f"{100 * auc:.0f}"
-
-
-def size_interval(size: Size) -> str:
-    """The interval of a size in the same words."""
-    return f"95% interval {of_hundred(size.low)} to {of_hundred(size.high)}; guessing: 50"
 
 
 def note_sentence(note: QualityNote, sets: Sequence[str]) -> str:

@@ -116,7 +116,8 @@ def _of_fold(
 ) -> FoldModel:
     """A model of the other folds, of the same kind as the model of all rows.
 
-    Of many rows, what was chosen on all of them stays; of few, every fold chooses anew.
+    Of many rows, what was chosen on all of them stays; of few, every fold chooses anew, between
+    that, its neighbours and the defaults.
     """
     others = [read.sets[k].folds.without(fold) for k in read.order]
     again, curve = Again(read, fold), model.curve
@@ -152,6 +153,7 @@ def _chosen_anew(
         picture=picture,
         again=again,
         mapping=None if curve is None else curve.map,
+        near=model.geometry,
         **options,
     )
 

@@ -95,7 +95,7 @@ class Comparison:
     >>> X, y = load_wine(return_X_y=True, as_frame=True)
     >>> found = compare({"Barolo": X[y == 0], "Grignolino": X[y == 1]})
     >>> print(found.verdict.sentences[0])
-    Barolo and Grignolino differ (p at most 0.001).
+    Barolo and Grignolino differ by a large amount.
     >>> found.size > 0.9, found.features[0].name, found.features[0].change
     (True, 'proline', 'mean')
     """

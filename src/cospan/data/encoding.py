@@ -276,8 +276,10 @@ class EncodedRows(Source):
         options = replace(table.options, missing=None if missing == "indicator" else missing)
         dtype = np.dtype(np.float64)
         if all(c.kind == "number" and not c.reading for c in plan.used):
-            there = [c.name for c in plan.used if c.name in table.all_columns]
-            dtype = common_float([table.schema.field(column).type for column in there])
+            there = set(table.all_columns)
+            dtype = common_float(
+                [table.schema.field(c.name).type for c in plan.used if c.name in there]
+            )
         super().__init__(table.name, options, (table.n_rows, plan.n_features), dtype)
         self.plan, self.profiles, self.called = plan, profiles, called
         self.feature_names, self._owners = plan.feature_names, plan.owners

@@ -43,10 +43,6 @@ class Options:
     @classmethod
     def of(cls, **given: Any) -> Options:
         """Options as a user gives them: one name for several, one size for height and width."""
-        unknown = [name for name in given if name not in cls.__dataclass_fields__]
-        if unknown:
-            known = ", ".join(cls.__dataclass_fields__)
-            raise TypeError(f"There is no option {unknown[0]!r}; the options are {known}.")
         for name in ("categorical", "numeric", "drop", "keep"):
             given[name] = tuple(map(str, _several(given.get(name) or ())))
         if given.get("columns") is not None:

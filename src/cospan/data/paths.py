@@ -45,11 +45,7 @@ URL = re.compile(r"(?i)(https?|ftp|s3|gs|gcs|hf|abfss?|az|hdfs):/")
 
 
 def split_part(text: str) -> tuple[Path, str | None]:
-    """``"file.npz::name"`` into the file and the name of the array in it.
-
-    >>> split_part("data.npz::train")
-    (PosixPath('data.npz'), 'train')
-    """
+    """``"file.npz::name"`` into the file and the name of the array in it."""
     path, mark, part = text.rpartition("::")
     if mark and path:
         return Path(path).expanduser(), part

@@ -133,11 +133,7 @@ def truths(texts: pa.Array, pair: tuple[str, str]) -> NDArray[np.float64]:
 
 
 def boolean_pair(texts: Collection[str]) -> tuple[str, str] | None:
-    """The words for false and true that all texts are, in upper or lower case; None if none are.
-
-    >>> boolean_pair(["Yes", "no", "NO"])
-    ('no', 'yes')
-    """
+    """The words for false and true that all texts are, in upper or lower case; None if none are."""
     found = {text.lower() for text in texts}
     return next((pair for pair in BOOLEANS if found and found <= set(pair)), None)
 
@@ -277,20 +273,12 @@ def chosen(fitting: Collection[str]) -> str:
 
 
 def single_readings(reading: str) -> tuple[str, ...]:
-    """The single readings of a column, one or several.
-
-    >>> single_readings("iso date or day/month/year")
-    ('iso date', 'day/month/year')
-    """
+    """The single readings of a column, one or several."""
     return tuple(reading.split(_OR))
 
 
 def in_two_orders(readings: Collection[str]) -> bool:
-    """Whether the day comes first in one of these readings, and the month in another.
-
-    >>> in_two_orders({"day/month/year", "month-day-year"}), in_two_orders({"day.month.year"})
-    (True, False)
-    """
+    """Whether the day comes first in one of these readings, and the month in another."""
     return all(
         any(one.startswith(first) and "." not in one for one in readings)
         for first in ("day", "month")

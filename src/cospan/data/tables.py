@@ -207,11 +207,8 @@ class ArrowTable(Table):
     """An Arrow table in memory."""
 
     def __init__(self, table: pa.Table, options: Options, name: str) -> None:
-        # Few functions of Arrow take views of text and of bytes.
-        views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-        if any(field.type in views for field in table.schema):
-            fields = [f.with_type(views.get(f.type, f.type)) for f in table.schema]
-            table = table.cast(pa.schema(fields))
+        if any("_view" in str(field.type) for field in table.schema):
+            table = table.cast(pa.schema([f.with_type(_plain(f.type)) for f in table.schema]))
         super().__init__(name, table.schema, options, table.num_rows)
         self._table = table
 
@@ -219,6 +216,16 @@ class ArrowTable(Table):
         self, columns: Sequence[str], size: int, numbers: Collection[str] = ()
     ) -> Iterator[pa.RecordBatch]:
         yield from self._table.select(list(columns)).to_batches(max_chunksize=size)
+
+
+def _plain(type_: pa.DataType) -> pa.DataType:
+    """Few functions of Arrow take views of text and of bytes."""
+    views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    if pa.types.is_struct(type_):
+        return pa.struct([field.with_type(_plain(field.type)) for field in type_])
+    if pa.types.is_large_list(type_):
+        return pa.large_list(_plain(type_.value_type))
+    return views.get(type_, type_)
 
 
 class PandasTable(Table):

@@ -130,11 +130,7 @@ def days(array: pa.Array) -> pa.Array:
 
 
 def hours_of(days: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The time of day in hours, to the millisecond: the same time of two days is one number.
-
-    >>> hours_of(np.array([0.0, 17532.25, 17533.25]))
-    array([0., 6., 6.])
-    """
+    """The time of day in hours, to the millisecond: the same time of two days is one number."""
     return np.asarray(np.rint((days - np.floor(days)) * 86_400_000) / 3_600_000)
 
 

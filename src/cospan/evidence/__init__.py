@@ -18,62 +18,25 @@ from .columns import (
     FeatureTable,
     Held,
     columns_of,
-    having,
     plan_from,
-    present,
     read_columns,
 )
-from .engine import FEWEST_LABELLINGS, FEWEST_ROWS, Found, Smallest, find
+from .engine import FEWEST_LABELLINGS, FEWEST_ROWS, Smallest, find
 from .findings import Finding
-from .functions import OTHER, Reading, RowFunctions, legendre
-from .parts import FeatureParts, feature_parts
-from .quality import Quality, QualityNote
+from .functions import OTHER, Reading, legendre
+from .parts import feature_parts
+from .quality import QualityNote
 from .relations import PairChange, PairTable
 from .repeats import repeated_rows
-from .shift import Separation, ShiftTest, separation, shift_test
+from .shift import Separation, separation, shift_test
 from .size import Fold, Size, size_of
 from .test import SQUARE
 from .verdict import Changes, RowsToCheck, Totals, Verdict, find_changes, size_word
 
 __all__ = [
-    "FEWEST_LABELLINGS",
-    "FEWEST_ROWS",
-    "OTHER",
-    "SQUARE",
-    "Changes",
-    "Column",
-    "FeatureChange",
-    "FeatureParts",
-    "FeatureTable",
-    "Finding",
-    "Fold",
-    "Found",
-    "Held",
-    "PairChange",
-    "PairTable",
-    "Quality",
-    "QualityNote",
-    "Reading",
-    "RowFunctions",
-    "RowsToCheck",
-    "Separation",
-    "ShiftTest",
-    "Size",
-    "Smallest",
-    "Totals",
-    "Verdict",
-    "columns_of",
-    "feature_parts",
-    "find",
-    "find_changes",
-    "having",
-    "legendre",
-    "plan_from",
-    "present",
-    "read_columns",
-    "repeated_rows",
-    "separation",
-    "shift_test",
-    "size_of",
-    "size_word",
+    "FEWEST_LABELLINGS", "FEWEST_ROWS", "OTHER", "SQUARE", "Changes", "Column", "FeatureChange",
+    "FeatureTable", "Finding", "Fold", "Held", "PairChange", "PairTable", "QualityNote", "Reading",
+    "RowsToCheck", "Separation", "Size", "Smallest", "Totals", "Verdict", "columns_of",
+    "feature_parts", "find", "find_changes", "legendre", "plan_from", "read_columns",
+    "repeated_rows", "separation", "shift_test", "size_of", "size_word",
 ]  # fmt: skip

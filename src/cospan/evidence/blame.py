@@ -10,14 +10,13 @@ is said of a column comes from the units that it is blamed for, so nothing is to
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.base.tolerance import LEAST_VARIANCE
+from cospan.base.tolerance import LEAST_VARIANCE, NOT_ZERO
 from cospan.base.types import Floats
 
 from .functions import (
@@ -28,8 +27,8 @@ from .functions import (
     Function,
     Reading,
     RowFunctions,
+    column_midranks,
     kolmogorov,
-    midranks,
 )
 from .test import LEVEL, Evidence, log_tail
 
@@ -52,8 +51,8 @@ EQUAL, UNEQUAL = 0.9, 0.5
 #: Columns among which swapped ones are looked for; the Kolmogorov-Smirnov distance at 1 %; and
 #: |z| of a correlation with another column, below which it was exchanged with them.
 SWAPPED, KOLMOGOROV, EXCHANGED = 6, 1.63, 4.0
-#: Columns without a name of their own are many, and called by their places.
-MANY, PLACE = 30, re.compile(r"x\d+|pixel [\d,]+")
+#: Columns without names of their own, x0, x1, …, are at least so many; pixels have none, either.
+MANY, PIXEL = 30, "pixel "
 
 
 class Blamed(NamedTuple):
@@ -66,6 +65,7 @@ class Blamed(NamedTuple):
     where: tuple[int, str] | None = None  # only where this column has this level
     second: int = -1  # the column that it is a copy of, or was swapped with
     shares: tuple[float, float] | None = None  # of a copy: equal rows of A and of B
+    before: tuple[int, ...] = ()  # columns that are blamed more surely
 
 
 class Blame(NamedTuple):
@@ -73,60 +73,55 @@ class Blame(NamedTuple):
 
     blamed: list[Blamed]
     order: list[int]
-    others: NDArray[np.bool_]  # scores of columns that are not to blame
-
-
-class _Cause(NamedTuple):
-    column: int
-    p: float
-    units: NDArray[np.intp]  # that it is blamed for
 
 
 def blame_columns(rows: RowFunctions, evidence: Evidence, n_a: int) -> Blame:
     """Find as few columns as explain all of the evidence, and the function that shows each."""
     causes, order = _causes(rows, evidence, n_a)
-    others = ~np.isin(rows.scores.column, [one.column for one in causes])
     copies = _copies(rows, n_a) if causes else {}
     blamed: list[Blamed] = []
-    for column, p, units in causes:
+    for place, (column, p, units) in enumerate(causes):
         mine = np.flatnonzero(np.isin(evidence.unit, units))
+        best = mine[np.argmax(np.abs(evidence.z[mine]))]
+        function, z = evidence.functions[best], float(evidence.z[best])
         if column in copies:
             second, shares = copies[column]
-            best = mine[np.argmax(np.abs(evidence.z[mine]))]
-            z = float(evidence.z[best])
-            one = Blamed(column, p, evidence.functions[best], z, None, second, shares)
-            if not any((two.column, two.second) == (second, column) for two in blamed):
-                blamed.append(one)
+            if not any((one.column, one.second) == (second, column) for one in blamed):
+                blamed.append(Blamed(column, p, function, z, None, second, shares))
             continue
-        function = evidence.functions[mine[np.argmax(np.abs(evidence.z[mine]))]]
+        before = tuple(order[:place])
+        use = ~np.isin(rows.scores.column, before)
         where = None
         if function.family == OWN or function.kind.endswith("inside"):
             column = function.column  # of a pair the number, not the level
-            where = _only_where(rows, n_a, column, others)
-        told = where or _clearest(rows, evidence, mine, others, n_a)
-        blamed.append(Blamed(column, p, *told))
-    return Blame(_with_swaps(rows, n_a, blamed, others), order, others)
+            where = _only_where(rows, n_a, column, use)
+        function, z, only = where or (*_clearest(rows, evidence, mine, use, n_a), None)
+        blamed.append(Blamed(column, p, function, z, only, before=before))
+    others = ~np.isin(rows.scores.column, order[: len(causes)])
+    return Blame(_with_swaps(rows, n_a, blamed, others), order)
 
 
-def _causes(rows: RowFunctions, evidence: Evidence, n_a: int) -> tuple[list[_Cause], list[int]]:
+def _causes(
+    rows: RowFunctions, evidence: Evidence, n_a: int
+) -> tuple[list[tuple[int, float, NDArray[np.intp]]], list[int]]:
+    """Columns to blame, with their p-values and the units they are blamed for; and all columns."""
     family, first, second = evidence.family, evidence.first, evidence.second
     log_p, z2, p = evidence.log_p.copy(), evidence.z2.copy(), evidence.adjusted.copy()
     d = len(rows.names)
     own = [k for k in np.argsort(log_p, kind="stable") if family[k] == OWN]
-    found = [_Cause(int(first[k]), float(p[k]), np.array([k])) for k in own if p[k] <= LEVEL]
-    out = {one.column for one in found}
+    found = [(int(first[k]), float(p[k]), np.array([k])) for k in own if p[k] <= LEVEL]
+    out = [column for column, _, _ in found]
     alone = np.zeros(d)
     alone[first[own]] = z2[own]
     while True:
-        if out:
-            k = np.flatnonzero((family == GIVEN) & (p <= LEVEL) & ~np.isin(first, list(out)))
-            again = _given_again(rows, out, first[k], n_a, d)
-            left = np.minimum(again[first[k]], z2[k])
-            log_p[k] += log_tail(left) - log_tail(z2[k])
-            z2[k] = left
-            p[k] = np.maximum(p[k], np.minimum(1.0, np.exp(log_p[k]) * evidence.effective))
-        blames = np.isin(first, list(out)) | np.isin(second, list(out))
-        free = np.flatnonzero((family != OWN) & ~blames)
+        asked = np.flatnonzero((family == GIVEN) & (p <= LEVEL) & ~np.isin(first, out))
+        if out and len(asked):
+            left = np.minimum(_given_again(rows, out, first[asked], n_a), z2[asked])
+            log_p[asked] += log_tail(left) - log_tail(z2[asked])
+            z2[asked] = left
+            again = np.minimum(1.0, np.exp(log_p[asked]) * evidence.effective)
+            p[asked] = np.maximum(p[asked], again)
+        free = np.flatnonzero((family != OWN) & ~np.isin(first, out) & ~np.isin(second, out))
         clear = free[p[free] <= LEVEL]
         if not len(clear):
             break
@@ -138,25 +133,21 @@ def _causes(rows: RowFunctions, evidence: Evidence, n_a: int) -> tuple[list[_Cau
         touched = np.union1d(first[clear], second[clear][family[clear] == PAIR])
         column = int(touched[np.argmax(mass[touched])])
         touching = clear[(first[clear] == column) | (second[clear] == column)]
-        found.append(_Cause(column, float(p[touching].min()), touching))
-        out.add(column)
+        found.append((column, float(p[touching].min()), touching))
+        out.append(column)
     best = np.zeros(d)
     np.minimum.at(best, first, log_p)
     np.minimum.at(best, second[second >= 0], log_p[second >= 0])
-    rest = sorted(set(range(d)) - out, key=lambda column: best[column])
-    return found, [*(one.column for one in found), *rest]
+    rest = sorted(set(range(d)) - set(out), key=lambda column: best[column])
+    return found, [*out, *rest]
 
 
-def _given_again(
-    rows: RowFunctions, out: set[int], asked: NDArray[np.intp], n_a: int, d: int
-) -> Floats:
-    """The largest z² of what the columns that are not blamed leave open of some of them."""
-    found = np.zeros(d)
-    if len(asked):
-        use = ~np.isin(rows.scores.column, list(out))
-        for function, values in rows.given(use, asked.tolist()):
-            found[function.column] = max(found[function.column], _z(values, n_a) ** 2)
-    return found
+def _given_again(rows: RowFunctions, out: list[int], asked: NDArray[np.intp], n_a: int) -> Floats:
+    """The largest z² of what the columns that are not blamed leave open of those asked for."""
+    found = dict.fromkeys(asked.tolist(), 0.0)
+    for function, values in rows.given(~np.isin(rows.scores.column, out), list(found)):
+        found[function.column] = max(found[function.column], _z(values, n_a) ** 2)
+    return np.array(list(found.values()))
 
 
 def _z(values: Floats, n_a: int) -> float:
@@ -169,7 +160,7 @@ def _clearest(
     rows: RowFunctions,
     evidence: Evidence,
     mine: NDArray[np.intp],
-    others: NDArray[np.bool_],
+    use: NDArray[np.bool_],
     n_a: int,
 ) -> tuple[Function, float]:
     """The function that says most, or nearly as much in plainer words.
@@ -191,7 +182,6 @@ def _clearest(
     if z[plainest] >= PLAINLY * z[best]:
         best = plainest
     if functions[best].kind in VAGUE:
-        use = others | (rows.scores.column == function.column)
         given = [x for x in rows.given(use, (function.column,)) if x[0].kind == "given"]
         moved = max((_z(values, n_a) for _, values in given), key=abs, default=0.0)
         if abs(moved) > MORE * z[best]:
@@ -200,12 +190,12 @@ def _clearest(
 
 
 def _only_where(
-    rows: RowFunctions, n_a: int, column: int, others: NDArray[np.bool_]
+    rows: RowFunctions, n_a: int, column: int, use: NDArray[np.bool_]
 ) -> tuple[Function, float, tuple[int, str]] | None:
     """The level inside which a column changed while nothing of it changed elsewhere.
 
-    Neither by itself nor given the columns that are not to blame, nor inside another level. With
-    the column's own function that shows it best there.
+    Neither by itself nor given the columns in use, nor inside another level. With the column's own
+    function that shows it best there.
     """
     levels = [one for one in rows.levels() if one[0] != column]
     mine = [
@@ -218,11 +208,11 @@ def _only_where(
     if not levels or not mine:
         return None
     own = slice(None, len(mine))
-    mine += rows.given(others | (rows.scores.column == column), (column,))
+    mine += rows.given(use, (column,))
     F = np.column_stack([np.nan_to_num((x - np.nanmean(x)) / np.nanstd(x)) for _, x in mine])
     M = np.array([inside for _, _, inside in levels], dtype=np.float64)
-    inside = _Sums.of(M, F, n_a)
-    outside = _Sums.of(1 - M, F, n_a)
+    inside = _Steps.of(M, F, n_a)
+    outside = _Steps.of(1 - M, F, n_a)
     apart = np.abs(inside.step - outside.step) / np.sqrt(inside.error + outside.error)
     z_in, z_out = inside.step / np.sqrt(inside.error), outside.step / np.sqrt(outside.error)
     best = np.abs(z_in[:, own]).argmax(axis=1)
@@ -239,7 +229,7 @@ def _only_where(
     return None
 
 
-class _Sums(NamedTuple):
+class _Steps(NamedTuple):
     """Differences of means between A and B inside some rows, (L, m)."""
 
     weight: Floats  # (L,): the harmonic half of the rows
@@ -247,15 +237,13 @@ class _Sums(NamedTuple):
     error: Floats  # squared
 
     @classmethod
-    def of(cls, inside: Floats, F: Floats, n_a: int) -> _Sums:
-        a, b = inside[:, :n_a], inside[:, n_a:]
-        count = [np.maximum(part.sum(axis=1), 1e-9)[:, None] for part in (a, b)]
-        sums = a @ F[:n_a], b @ F[n_a:]
-        n = count[0] + count[1]
-        weight = count[0] * count[1] / n
-        variance = inside @ F**2 / n - ((sums[0] + sums[1]) / n) ** 2
-        error = np.maximum(variance, LEAST_INSIDE) / weight
-        return cls(weight[:, 0], sums[0] / count[0] - sums[1] / count[1], error)
+    def of(cls, rows: Floats, F: Floats, n_a: int) -> _Steps:
+        in_a, in_b = rows[:, :n_a], rows[:, n_a:]
+        a, b = (np.maximum(part.sum(axis=1), NOT_ZERO)[:, None] for part in (in_a, in_b))
+        x, y = in_a @ F[:n_a], in_b @ F[n_a:]
+        variance = np.maximum(rows @ F**2 / (a + b) - ((x + y) / (a + b)) ** 2, LEAST_INSIDE)
+        weight = a * b / (a + b)
+        return cls(weight[:, 0], x / a - y / b, variance / weight)
 
 
 def _copies(rows: RowFunctions, n_a: int) -> dict[int, tuple[int, tuple[float, float]]]:
@@ -289,7 +277,7 @@ def _shares(reading: Reading, values: Floats) -> dict[float | str, float]:
 
 def nameless(names: Sequence[str]) -> bool:
     """Whether columns are many and called by their places only, as those of embeddings are."""
-    return len(names) >= MANY and all(PLACE.fullmatch(name) for name in names)
+    return len(names) >= MANY and set(names) == {f"x{k}" for k in range(len(names))}
 
 
 def _with_swaps(
@@ -298,7 +286,7 @@ def _with_swaps(
     """Two columns that exchanged their values become one finding."""
     read = {one.column: one for one in rows.readings if one.related and one.part == ""}
     found = list(blamed)
-    if nameless(rows.names):
+    if nameless(rows.names) or rows.names[0].startswith(PIXEL):
         return found
     first = [one for one in blamed if one.column in read and one.second < 0][:SWAPPED]
     for one, other in itertools.combinations(first, 2):
@@ -317,20 +305,16 @@ def _exchanged(x: Reading, y: Reading, others: NDArray[np.float32], n_a: int) ->
     """
     n = len(x.values)
     limit = KOLMOGOROV * np.sqrt(n / (n_a * (n - n_a)))
-    if max(_distance(x, y, n_a), _distance(y, x, n_a)) >= limit:
-        return False
-    if min(_distance(x, x, n_a), _distance(y, y, n_a)) <= limit:
+    across = max(_distance(x, y, n_a), _distance(y, x, n_a))
+    if not across < limit < min(_distance(x, x, n_a), _distance(y, y, n_a)):
         return False
     if x.levels is not None or not others.shape[1]:
         return True
-    apart = []
-    for one, other in ((x, y), (y, x)):
-        r = [
-            _correlations(one.values[:n_a], others[:n_a]),
-            _correlations(other.values[n_a:], others[n_a:]),
-        ]
-        apart.append(np.abs(np.arctanh(r[0]) - np.arctanh(r[1])).max())
-    return bool(max(apart) * np.sqrt(n_a * (n - n_a) / n) < EXCHANGED)
+    a, b = slice(None, n_a), slice(n_a, None)
+    ends = ((x, a), (y, b), (y, a), (x, b))
+    r = [np.arctanh(_correlations(one.values[side], others[side])) for one, side in ends]
+    apart = max(np.abs(r[0] - r[1]).max(), np.abs(r[2] - r[3]).max())
+    return bool(apart * np.sqrt(n_a * (n - n_a) / n) < EXCHANGED)
 
 
 def _distance(first: Reading, second: Reading, n_a: int) -> float:
@@ -348,7 +332,7 @@ def _distance(first: Reading, second: Reading, n_a: int) -> float:
 def _correlations(values: Floats, others: NDArray[np.float32]) -> Floats:
     """Rank correlations of known values with other columns."""
     known = ~np.isnan(values)
-    ranks = midranks(values[known])
+    ranks = column_midranks(values[known, None])[:, 0]
     others = others[known] - others[known].mean(axis=0)
     ranks = ranks - ranks.mean()
     size = np.sqrt((ranks @ ranks) * np.square(others).sum(axis=0))

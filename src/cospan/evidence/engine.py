@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +19,8 @@ from cospan.base.tolerance import LEAST_VARIANCE
 
 from .blame import blame_columns
 from .findings import Finding, described, taken
-from .functions import OWN, PAIR, SHARES, Function, Reading, RowFunctions, deviation
-from .repeats import IN_BOTH, Repeated, repeated_rows
+from .functions import OWN, SHARES, Function, Reading, RowFunctions, deviation
+from .repeats import IN_BOTH, repeated_rows
 from .test import LEVEL, Evidence, Labellings, share_z, weigh
 
 #: Rows of a set behind the labellings; differences of single columns are those of all rows.
@@ -38,30 +38,27 @@ class Smallest(NamedTuple):
     """The smallest changes of a column that would have been seen in four of five such comparisons.
 
     `mean` is in the column's units and `deviations` in its standard deviations (NaN for
-    categories), `share` that of its most frequent level or of missing values, `relation` a
-    difference of correlations with another column.
+    categories), `share` that of its most frequent level or of missing values.
     """
 
     mean: float
     deviations: float
     share: float
-    relation: float
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a comparison of two sets has as evidence."""
+    """What a comparison of two sets has as evidence; by default nothing, as without a test."""
 
-    p: float  # of "both sets come from one distribution"
-    smallest: float  # p-value there can be
-    rows: tuple[int, int]  # behind the p-value
-    n_permutations: int  # relabellings behind it
-    findings: tuple[Finding, ...]  # repeated rows first, then columns to blame, the clearest first
-    order: tuple[str, ...]  # all columns, the most suspicious first
-    column_p: dict[str, float]  # each column's own p-value, adjusted
-    evidence: Evidence
-    functions: RowFunctions
-    seen: dict[str, Smallest]  # of each column, the smallest change that would have been seen
+    p: float = math.nan  # of "both sets come from one distribution"
+    rows: tuple[int, int] = (0, 0)  # behind the p-value
+    n_permutations: int = 0  # relabellings behind it
+    findings: tuple[Finding, ...] = ()  # repeated rows first, then columns, the clearest first
+    order: tuple[str, ...] = ()  # all columns, the most suspicious first
+    column_p: Mapping[str, float] = field(default_factory=dict)  # each column's own, adjusted
+    evidence: Evidence | None = None
+    functions: RowFunctions | None = None
+    seen: Mapping[str, Smallest] = field(default_factory=dict)  # of each column
 
     @property
     def differs(self) -> bool:
@@ -106,12 +103,11 @@ def find(
         groups = np.concatenate([groups[: n[0]][drawn[0]], groups[n[0] :][drawn[1]]])
     sizes = len(drawn[0]), len(drawn[1])
     values = taken(a, kept[0]), taken(b, kept[1])
-    over_all = _of_all_rows(functions, *values)
-    observed = None
-    if sizes != tuple(map(len, kept)) and groups is None:
-        observed = over_all
+    observed = over_all = _of_all_rows(functions, *values)
+    if sizes == tuple(map(len, kept)) or groups is not None:
+        observed = {}
     if known and not repeated.findings and groups is None:
-        observed = {**(observed or {}), **known}
+        observed = {**observed, **known}
     clear = max(map(abs, (observed or over_all).values()), default=0.0) > CLEARLY
     counts = [FIRST, permutations] if permutations > FIRST and not clear else [permutations]
     for permutations in counts:
@@ -119,16 +115,21 @@ def find(
         evidence = weigh(functions, labellings, observed)
         if evidence.p > NOTHING:
             break
-    blamed, order, others = blame_columns(functions, evidence, sizes[0])
-    found = [described(one, functions, values, sizes, others) for one in blamed]
-    p = evidence.p
+    blamed, order = blame_columns(functions, evidence, sizes[0])
+    found = [described(one, functions, values, sizes) for one in blamed]
+    p, least = evidence.p, 3 / (permutations + 1)
     if any(where != IN_BOTH for where, _, _ in repeated.findings):  # else the sets are only alike
-        p = min(p, 3 / (permutations + 1))
+        p = min(p, least)
+    again = (
+        Finding("repeated rows", detail=where, a=float(count), z=z, p=least, rows=sum(n))
+        for where, count, z in repeated.findings
+    )
+    column_p = dict.fromkeys(functions.names, 1.0)
+    for k in np.flatnonzero(evidence.family == OWN):
+        column_p[functions.names[evidence.first[k]]] = float(evidence.adjusted[k])
     return Found(
-        p, evidence.smallest, sizes, permutations,
-        (*repeated_findings(repeated, permutations, n), *found),
-        tuple(functions.names[k] for k in order), _column_p(functions, evidence), evidence,
-        functions, smallest_seen(functions, evidence, values, sizes),
+        p, sizes, permutations, (*again, *found), tuple(functions.names[k] for k in order),
+        column_p, evidence, functions, _smallest_seen(functions, evidence, values),
     )  # fmt: skip
 
 
@@ -149,56 +150,27 @@ def _of_all_rows(
     return dict(zip(names, z.tolist(), strict=True))
 
 
-def _column_p(functions: RowFunctions, evidence: Evidence) -> dict[str, float]:
-    """The adjusted p-value of each column by itself; 1 where it says nothing."""
-    found = dict.fromkeys(functions.names, 1.0)
-    for k in np.flatnonzero(evidence.family == OWN):
-        found[functions.names[evidence.first[k]]] = float(evidence.adjusted[k])
-    return found
-
-
-def smallest_seen(
-    functions: RowFunctions,
-    evidence: Evidence,
-    values: tuple[list[Reading], list[Reading]],
-    sizes: tuple[int, int],
+def _smallest_seen(
+    functions: RowFunctions, evidence: Evidence, values: tuple[list[Reading], list[Reading]]
 ) -> dict[str, Smallest]:
     """What would have been seen with a power of 80 %, from the spread of each column."""
-    d = len(functions.names)
-    needed = np.full((3, d), math.nan)
-    np.fmin.at(needed, (evidence.family, evidence.first), evidence.needed)
-    paired = evidence.second >= 0
-    np.fmin.at(needed[PAIR], evidence.second[paired], evidence.needed[paired])
-    needed += special.ndtri(POWER)
-    found = dict.fromkeys(functions.names, Smallest(*[math.nan] * 4))
-    related = needed[PAIR] * math.sqrt(sum(sizes) / (sizes[0] * sizes[1]))
+    needed = np.full(len(functions.names), math.nan)
+    own = evidence.family == OWN
+    needed[evidence.first[own]] = evidence.needed[own] + special.ndtri(POWER)
+    found: dict[str, Smallest] = {}
     for x, y in zip(*values, strict=True):
-        name = functions.names[x.column]
-        both = np.concatenate([x.values, y.values])
-        gaps = np.isnan(both)
-        known = both[~gaps]
-        if not math.isnan(found[name].share) or not len(known):
+        name, both = functions.names[x.column], np.concatenate([x.values, y.values])
+        known = both[~np.isnan(both)]
+        if name in found or not len(known):
             continue
-        error = needed[OWN, x.column] * math.sqrt(len(both) / (len(x.values) * len(y.values)))
-        share = float(gaps.mean())
-        if x.levels is not None:
+        error = float(needed[x.column]) * math.sqrt(len(both) / (len(x.values) * len(y.values)))
+        share = 1 - len(known) / len(both)
+        mean = step = math.nan
+        if x.levels is None:
+            mean, step = error * deviation(known), error
+        else:
             share = float(np.unique(known, return_counts=True)[1].max() / len(both))
         share = min(1.0, error * max(math.sqrt(share * (1 - share)), LEAST_SHARE))
-        mean = math.nan if x.levels is not None else error * deviation(known)
-        step = math.nan if x.levels is not None else error
-        relation = min(float(related[x.column]), 2.0)
-        found[name] = Smallest(float(mean), float(step), float(share), relation)
-    return found
-
-
-def repeated_findings(
-    repeated: Repeated, permutations: int, rows: tuple[int, int]
-) -> tuple[Finding, ...]:
-    """Rows repeated beyond chance: within A, within B, and in both."""
-    return tuple(
-        Finding(
-            "repeated rows", detail=where, a=float(count), b=math.nan, z=z,
-            p=3 / (permutations + 1), rows=sum(rows),
-        )
-        for where, count, z in repeated.findings
-    )  # fmt: skip
+        found[name] = Smallest(mean, step, share)
+    empty = Smallest(math.nan, math.nan, math.nan)
+    return {name: found.get(name, empty) for name in functions.names}

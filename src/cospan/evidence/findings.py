@@ -48,55 +48,31 @@ MOST_GIVEN = 50
 class Finding:
     """One thing that changed.
 
-    Attributes
-    ----------
-    kind : str
-        ``"mean"``, ``"spread"``, ``"shape"``, ``"level"``, ``"value"``, ``"missing"``,
-        ``"rounding"``, ``"text"`` (written differently); ``"given"`` (moved against the other
-        columns), ``"scatter"`` (they predict it less, or better), ``"identity"`` (a rule that held
-        is broken),
-        ``"relation"``, ``"inside"`` (a number in the rows of one level), ``"copy"``, ``"swap"``,
-        ``"repeated rows"``, and what the data room finds: ``"only in"``, ``"renamed"``,
-        ``"retyped"``, ``"lacking"``, ``"absurd"``.
-    column, second : str
-        The user's column, and the other one where there are two.
-    detail : str
-        A level, a value, a step.
-    part : str
-        The part of the column: ``"length"`` or ``"digits"`` of a text, ``"weekday"`` of a date,
-        the place in a vector.
-    a, b : float
-        The value in A and in B, in the user's units or as a share; NaN where there is none.
-    effect : float
-        Its size: of means in standard deviations, of shares Cohen's h, of correlations Fisher's
-        z, of spreads the logarithm of their ratio.
-    z, p : float
-        How sure it is: z of the function behind it, and the p-value adjusted over all columns.
-    rows : int
-        The rows behind it.
-    where : (str, str) or None
-        The column and level that it is confined to.
-    unit : (float, float) or None
-        Where all values of B are those of A in another unit or from another zero: the factor and
-        what is added.
-    beyond : float
-        The share of B's values that are outside the range of A's; NaN where that does not apply.
+    The kinds are ``"mean"``, ``"spread"``, ``"shape"``, ``"level"``, ``"value"``, ``"missing"``,
+    ``"rounding"``, ``"text"`` (written differently); ``"given"`` (moved against the other columns),
+    ``"scatter"`` (they predict it less, or better), ``"identity"`` (a rule that held is broken),
+    ``"relation"``, ``"inside"`` (a number in the rows of one level), ``"copy"``, ``"swap"``,
+    ``"repeated rows"``, and what the data room finds: ``"only in"``, ``"renamed"``, ``"retyped"``,
+    ``"lacking"``, ``"absurd"``.
     """
 
     kind: str
-    column: str = ""
-    second: str = ""
-    detail: str = ""
-    a: float = math.nan
+    column: str = ""  # the user's
+    second: str = ""  # the other one where there are two
+    detail: str = ""  # a level, a value, a step
+    a: float = math.nan  # the value in A, in the user's units or as a share
     b: float = math.nan
+    #: Its size: of means in standard deviations, of shares Cohen's h, of correlations Fisher's z,
+    #: of spreads the logarithm of their ratio
     effect: float = math.nan
-    z: float = math.nan
-    p: float = math.nan
-    rows: int = 0
-    where: tuple[str, str] | None = None
-    part: str = ""
+    z: float = math.nan  # of the function behind it
+    p: float = math.nan  # adjusted over all columns
+    rows: int = 0  # behind it
+    where: tuple[str, str] | None = None  # the column and level that it is confined to
+    part: str = ""  # of the column: "length" or "digits" of a text, "weekday" of a date
+    #: Factor and offset, where all values of B are those of A in another unit or from another zero
     unit: tuple[float, float] | None = None
-    beyond: float = math.nan
+    beyond: float = math.nan  # the share of B's values that are outside the range of A's
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -120,9 +96,8 @@ def described(
     functions: RowFunctions,
     values: tuple[list[Reading], list[Reading]],
     sizes: tuple[int, int],
-    others: NDArray[np.bool_],
 ) -> Finding:
-    """What a column to blame was in A and is in B; `others` are scores of columns without blame."""
+    """What a column to blame was in A and is in B."""
     names, function = functions.names, one.function
     where = None if one.where is None else (names[one.where[0]], one.where[1])
     base = Finding("", names[one.column], z=one.z, p=one.p, rows=sum(sizes), where=where)
@@ -140,7 +115,7 @@ def described(
         return _relation(base, one.column, function, functions, sizes[0])
     if function.kind.endswith("inside"):
         return _inside_level(base, function, functions, sizes[0])
-    return _given(base, one.column, function, functions, others, sizes[0])
+    return _given(base, one, functions, sizes[0])
 
 
 def taken(readings: Sequence[Reading], rows: NDArray[np.intp]) -> list[Reading]:
@@ -218,14 +193,13 @@ def another_unit(x: Floats, y: Floats) -> tuple[float, float] | None:
         found.append((1.0, means[1] - means[0]))
     ratio = means[1] / means[0] if means[0] else 0.0
     if ratio > 0:
-        off = [(s / m) ** 2 / n for s, m, n in zip(spread, means, map(len, (x, y)), strict=True)]
-        error = math.sqrt(sum(off))
+        x_off, y_off = spread[0] / means[0], spread[1] / means[1]
+        error = math.sqrt(x_off**2 / len(x) + y_off**2 / len(y))
         known = min(UNITS, key=lambda unit: abs(math.log(unit / ratio)))
         near_it = abs(math.log(known / ratio)) < 3 * error
         if abs(math.log(ratio)) > math.log(FACTOR) or (near_it and error < SURE):
             found.append((known if near_it else ratio, 0.0))
-    near = [(kolmogorov(f * x + add, y), f, add) for f, add in found]
-    distance, factor, offset = min(near)
+    distance, factor, offset = min((kolmogorov(f * x + add, y), f, add) for f, add in found)
     return (factor, offset) if distance < limit else None
 
 
@@ -278,39 +252,34 @@ def _inside_level(base: Finding, function: Function, functions: RowFunctions, n_
     level = next(rows for c, name, rows in functions.levels() if (c, name) == function[2:4])
     rows = level & ~np.isnan(number)
     x, y = (number[side][rows[side]] for side in _sides(n_a))
-    base = replace(
-        base, kind="inside", second=functions.names[function.second], detail=function.detail
-    )
-    if function.kind == "spread inside" and min(len(x), len(y)) > 0:
-        a, b = deviation(x), deviation(y)
-        if a > 0 and b > 0:
-            return replace(base, part="spread", a=a, b=b, effect=math.log(b / a))
+    second = functions.names[function.second]
+    base = replace(base, kind="inside", second=second, detail=function.detail)
+    a, b = deviation(x), deviation(y)
+    if function.kind == "spread inside" and min(a, b) > 0:
+        return replace(base, part="spread", a=a, b=b, effect=math.log(b / a))
     a, b = float(x.mean()), float(y.mean())
     return replace(base, a=a, b=b, effect=(b - a) / (deviation(number[rows]) or 1.0))
 
 
-def _given(
-    base: Finding,
-    column: int,
-    function: Function,
-    functions: RowFunctions,
-    others: NDArray[np.bool_],
-    n_a: int,
-) -> Finding:
-    """What a column is given the others, or how closely it follows them; equal values of two."""
-    scores = functions.scores
-    own = scores.column == column
-    use = np.flatnonzero(others & ~own)
-    strength = np.abs(scores.correlation[own][:, use]).max(axis=0, initial=0.0)
-    use = use[np.argsort(-strength, kind="stable")[:MOST_GIVEN]]
-    ends = {function.column, function.second} - {-1, column} or {int(scores.column[use[0]])}
+def _given(base: Finding, one: Blamed, functions: RowFunctions, n_a: int) -> Finding:
+    """What a column is given the others, or how closely it follows them; equal values of two.
+
+    The others are those that are not blamed more surely.
+    """
+    function, scores = one.function, functions.scores
+    own, use = scores.column == one.column, ~np.isin(scores.column, one.before)
+    others = np.flatnonzero(use & ~own)
+    strength = np.abs(scores.correlation[own][:, others]).max(axis=0, initial=0.0)
+    others = others[np.argsort(-strength, kind="stable")[:MOST_GIVEN]]
+    ends = {function.column, function.second} - {-1, one.column}
+    ends = ends or {int(scores.column[others[0]])}
     base = replace(base, second=functions.names[ends.pop()])
     if function.kind == "given" and "" in np.array(scores.level)[own]:
-        a, b, spread = _adjusted_means(functions, column, use, n_a)
+        a, b, spread = _adjusted_means(functions, one.column, others, n_a)
         return replace(base, kind="given", a=a, b=b, effect=(b - a) / spread)
     known = {"identity": functions.identities, "equal": functions.equal}
-    ask = known.get(function.kind, lambda: functions.given(others | own, (column,)))
-    values = next(values for one, values in ask() if one == function)
+    ask = known.get(function.kind, lambda: functions.given(use, (one.column,)))
+    values = next(values for other, values in ask() if other == function)
     a, b = (float(np.mean(values[side])) for side in _sides(n_a))
     effect = (b - a) / (float(np.std(values)) or 1.0)
     if function.kind == "equal":

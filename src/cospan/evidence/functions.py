@@ -29,10 +29,8 @@ SHARE = 0.03
 #: Values of a number are watched by themselves where it has more values than these, and at least
 #: this share of the rows has one.
 FEW_VALUES, OFTEN = 10, 0.005
-#: The outer shares of the rows at each end of a column.
-ENDS = (0.01, 0.05)
-#: Steps whose multiples are counted: whole numbers, tens.
-STEPS = (1.0, 10.0)
+#: The outer shares of the rows at each end of a column, and steps whose multiples are counted.
+ENDS, STEPS = (0.01, 0.05), (1.0, 10.0)
 #: Added to the correlations of scores, so that near copies of a column leave something open.
 RIDGE = 0.02
 #: Scores that take part in "given the others": the time grows with the cube of their number.
@@ -43,11 +41,9 @@ MOST_INSIDE, FEWEST_INSIDE = 2_000, 20
 #: at most so many pairs.
 NEAR_EQUAL, MOST_EQUAL = 0.2, 1_000
 #: Identities are looked for in so many columns, those that the others predict best and this well,
-#: where there are at most so many; a row breaks one where it is so many times further off than
-#: three quarters of the rows are.
-MOST_IDENTITIES, PREDICTED, MOST_TERMS, BREAKS = 10, 0.7, 100, 20.0
-#: An identity holds where three quarters of the rows are off by less, in mean deviations.
-HOLDS = 1e-3
+#: where there are at most so many. One holds where three quarters of the rows are off by less, in
+#: mean deviations; a row breaks it where it is so many times further off than these.
+MOST_IDENTITIES, PREDICTED, MOST_TERMS, HOLDS, BREAKS = 10, 0.7, 100, 1e-3, 20.0
 #: Middle half of a normal distribution in its standard deviations, and where columns are cut.
 IQR, FAR = 1.35, 5.0
 #: Values of functions are made in blocks of about this size.
@@ -133,15 +129,19 @@ class RowFunctions:
 
     def blocks(self) -> Iterator[Block]:
         """All functions of the rows that were learned from, each column's own ones first."""
-        width = max(1, BLOCK_BYTES // (4 * max(1, self.n_rows)))
-        waiting: list[tuple[Function, Floats]] = []
-        for one in self.every():
-            waiting.append(one)
-            if len(waiting) >= width:
-                yield _standardised(waiting)
-                waiting = []
-        if waiting:
-            yield _standardised(waiting)
+        n = self.n_rows
+        width = max(1, BLOCK_BYTES // (4 * max(1, n)))
+        block = Block([], np.empty((width, n), np.float32))
+        for function, values in self.every():
+            values, spread = _centred(values)
+            if spread > SAME_FUNCTION:
+                block.values[len(block.functions)] = values / spread
+                block.functions.append(function)
+            if len(block.functions) == width:
+                yield block
+                block = Block([], np.empty((width, n), np.float32))
+        if block.functions:
+            yield Block(block.functions, block.values[: len(block.functions)])
 
     def every(self) -> Iterator[tuple[Function, Floats]]:
         for reading, margin in zip(self.readings, self.margins, strict=True):
@@ -156,8 +156,10 @@ class RowFunctions:
         functions, sums = [], []
         known = {(one.column, one.part): one for one in readings}
         for learned, margin in zip(self.readings, self.margins, strict=True):
-            for function, values in margin.values(known[learned.column, learned.part].values):
-                there = values[~np.isnan(values)]
+            rows = known[learned.column, learned.part].values
+            gaps = bool(np.isnan(rows).any())
+            for function, values in margin.values(rows):
+                there = values[~np.isnan(values)] if gaps else values
                 functions.append(function)
                 sums.append((len(there), there.sum(), there @ there))
         return functions, np.array(sums, dtype=np.float64).T
@@ -165,20 +167,14 @@ class RowFunctions:
     def given(
         self, use: NDArray[np.bool_], of: Collection[int] | None = None
     ) -> Iterator[tuple[Function, Floats]]:
-        """What the other columns in use leave open of a column: on which side, and how far.
-
-        Of all columns, or of some.
-        """
+        """What the other columns in use leave open of some columns: on which side, and how far."""
         scores, used = self.scores, np.flatnonzero(use)
         own = scores.column[used]
         if len(set(own.tolist())) < 2:
             return
-        P = _precision(scores.correlation[np.ix_(used, used)])
-        same = own[:, None] == own
-        if same.sum() == len(used):
-            solve = P / np.diag(P)
-        else:  # the scores of one column are left open together
-            solve = P @ np.linalg.inv(np.where(same, P, 0.0))
+        P = precision(scores.correlation[np.ix_(used, used)])
+        same = own[:, None] == own  # the scores of one column are left open together
+        solve = P @ np.linalg.inv(np.where(same, P, 0.0))
         if of is not None:
             asked = np.isin(own, list(of))
             solve, own = solve[:, asked], own[asked]
@@ -191,26 +187,20 @@ class RowFunctions:
 
     def identities(self) -> Iterator[tuple[Function, Floats]]:
         """Rows that break what holds (nearly) exactly in most rows: a total that is no sum."""
-        if not len(self.scores.column):
-            return
-        share = predicted(self.scores.correlation)
-        well = {
-            int(c): float(s)
-            for c, s, level in zip(self.scores.column, share, self.scores.level, strict=True)
-            if not level
-        }
         numbers = [one for one in self.readings if one.levels is None and one.related]
         whole = [one for one in numbers if not np.isnan(one.values).any()]
+        share = predicted(self.scores.correlation).tolist()
+        ends = zip(self.scores.column.tolist(), self.scores.level, share, strict=True)
+        well = {column: part for column, level, part in ends if not level}
         likely = [j for j, one in enumerate(whole) if well.get(one.column, 0.0) > PREDICTED]
         if not likely or not 2 <= len(whole) <= MOST_TERMS:
             return
         X = np.column_stack([one.values for one in whole])
         X = X - np.median(X, axis=0)
         X /= np.maximum(np.abs(X).mean(axis=0), NOT_ZERO)
-        likely.sort(key=lambda j: -well[whole[j].column])
-        for j in likely[:MOST_IDENTITIES]:
+        for j in sorted(likely, key=lambda j: -well[whole[j].column])[:MOST_IDENTITIES]:
             off = _broken(X[:, j], np.delete(X, j, axis=1))
-            if off is not None:
+            if off.any():
                 yield Function("identity", whole[j].column), off.astype(np.float64)
 
     def plain(self) -> NDArray[np.float32]:
@@ -219,15 +209,13 @@ class RowFunctions:
         Ranks hide how far out a row is; these do not, and one cell cannot make a difference.
         """
         found = self.scores.values.copy()
-        number = {(one.column): one for one in reversed(self.readings) if one.levels is None}
+        number = {one.column: one.values for one in reversed(self.readings) if one.levels is None}
         for k, level in enumerate(self.scores.level):
             if not level:
-                values = number[int(self.scores.column[k])].values
-                least, low, middle, high, most = np.nanquantile(
-                    values, (0.01, 0.25, 0.5, 0.75, 0.99)
-                )
-                unit = max((high - low) / IQR, np.nanstd(np.clip(values, least, most)) / 2) or 1.0
-                found[:, k] = np.nan_to_num(np.clip((values - middle) / unit, -FAR, FAR))
+                x = number[int(self.scores.column[k])]
+                least, low, middle, high, most = np.nanquantile(x, (0.01, 0.25, 0.5, 0.75, 0.99))
+                unit = max((high - low) / IQR, np.nanstd(np.clip(x, least, most)) / 2) or 1.0
+                found[:, k] = np.nan_to_num(np.clip((x - middle) / unit, -FAR, FAR))
         return found
 
     def _inside(self) -> Iterator[tuple[Function, Floats]]:
@@ -235,50 +223,39 @@ class RowFunctions:
         numbers = [one for one in self.readings if one.levels is None and one.related]
         if not numbers:
             return
-        X = np.column_stack([one.values for one in numbers])
-        columns = np.array([one.column for one in numbers])
+        codes = [np.unique(one.values, return_inverse=True, equal_nan=True)[1] for one in numbers]
+        gaps = [np.isnan(one.values) for one in numbers]
         levels = sorted(self.levels(), key=lambda one: -float(one[2].sum()))
         for column, level, rows in levels[: MOST_INSIDE // (2 * len(numbers))]:
-            inside = np.flatnonzero(rows)
-            values = X[inside]
-            known = ~np.isnan(values)
-            count = known.sum(axis=0)
-            used = np.flatnonzero((count >= FEWEST_INSIDE) & (columns != column))
-            if not len(used):
-                continue
-            ranks = _doubled_ranks(np.where(known, values, np.inf)[:, used]) / count[used] - 1
-            for kind, polynomial in zip(("mean", "spread"), legendre(ranks), strict=False):
-                held = np.where(known[:, used], polynomial, 0.0)
-                held -= np.where(known[:, used], held.sum(axis=0) / count[used], 0.0)
-                for place, own in zip(used, held.T, strict=True):
-                    out = np.zeros(len(rows))
-                    out[inside] = own
-                    yield Function(f"{kind} inside", int(columns[place]), column, level), out
+            for one, code, gap in zip(numbers, codes, gaps, strict=True):
+                inside = np.flatnonzero(rows & ~gap)
+                if one.column == column or len(inside) < FEWEST_INSIDE:
+                    continue
+                count = np.bincount(code[inside])
+                rank = (2 * np.cumsum(count) - count)[code[inside]] / len(inside) - 1
+                for kind, values in zip(("mean", "spread"), legendre(rank), strict=False):
+                    found = np.zeros(len(rows))
+                    found[inside] = values - values.mean()
+                    yield Function(f"{kind} inside", one.column, column, level), found
 
     def equal(self) -> Iterator[tuple[Function, Floats]]:
-        """Equal values in two columns."""
-        for first, second in self._alike():
-            same = in_common(first, second)
-            if OFTEN < same.mean() < 1 - OFTEN:
-                yield Function("equal", second.column, first.column), same.astype(np.float64)
-
-    def _alike(self) -> Iterator[tuple[Reading, Reading]]:
-        """Two categories, or two numbers that are correlated: the most correlated ones first."""
+        """Equal values in two categories, or in two numbers: the most correlated ones first."""
         related = [one for one in self.readings if one.related and one.part == ""]
         categories = [one for one in related if one.levels is not None]
-        yield from itertools.islice(itertools.combinations(categories, 2), MOST_EQUAL)
+        pairs = list(itertools.islice(itertools.combinations(categories, 2), MOST_EQUAL))
         of = {one.column: one for one in related if one.levels is None}
         scores = self.scores
-        place = [
-            k
-            for k, (c, level) in enumerate(zip(scores.column.tolist(), scores.level, strict=True))
-            if c in of and not level
-        ]
-        r = np.abs(scores.correlation[np.ix_(place, place)])
-        i, j = np.triu_indices(len(place), 1)
-        order = np.argsort(-r[i, j], kind="stable")[:MOST_EQUAL]
-        for k in order[r[i, j][order] >= NEAR_EQUAL]:
-            yield of[int(scores.column[place[i[k]]])], of[int(scores.column[place[j[k]]])]
+        numbers = [k for k, level in enumerate(scores.level) if not level]
+        r = np.abs(np.triu(scores.correlation[np.ix_(numbers, numbers)], 1))
+        for k in np.argsort(-r, axis=None, kind="stable")[:MOST_EQUAL]:
+            i, j = divmod(int(k), len(numbers))
+            if r[i, j] < NEAR_EQUAL:
+                break
+            pairs.append((of[int(scores.column[numbers[i]])], of[int(scores.column[numbers[j]])]))
+        for first, second in pairs:
+            same = _in_common(first, second)
+            if OFTEN < same.mean() < 1 - OFTEN:
+                yield Function("equal", second.column, first.column), same.astype(np.float64)
 
     def levels(self) -> Iterator[tuple[int, str, NDArray[np.bool_]]]:
         """The levels that take part in relations: column, level, and the rows that have it."""
@@ -290,12 +267,28 @@ class RowFunctions:
                         yield reading.column, level, rows
 
 
+class Ranks(NamedTuple):
+    """Ranks among known values, from -1 to 1, in the middle of equal ones."""
+
+    values: Floats  # different ones, sorted
+    up_to: NDArray[np.intp]  # how many are below the first, below the second, … and all
+
+    @classmethod
+    def learn(cls, values: Floats, counts: NDArray[np.intp]) -> Ranks:
+        return cls(values, np.concatenate([[0], np.cumsum(counts)]))
+
+    def of(self, values: Floats) -> Floats:
+        place = np.searchsorted(self.values, values)
+        equal = self.values[np.minimum(place, len(self.values) - 1)] == values
+        return np.asarray((self.up_to[place] + self.up_to[place + equal]) / self.up_to[-1] - 1)
+
+
 @dataclass(frozen=True)
 class Margin:
     """What is watched in one reading by itself."""
 
     reading: Reading  # without its values
-    order: Floats  # a number's known values, sorted
+    ranks: Ranks  # among a number's known values
     levels: tuple[tuple[float, str], ...] = ()  # codes and names of the levels that are watched
     single: tuple[float, ...] = ()  # values of a number that stand out
 
@@ -306,16 +299,16 @@ class Margin:
         first = np.argsort(-counts, kind="stable")
         bare = reading._replace(values=np.zeros(0))
         if reading.levels is not None:
-            known_by_name = [k for k in first if reading.levels[int(values[k])] != OTHER]
-            chosen = [k for k in known_by_name[:LEVELS] if counts[k] >= FEWEST]
-            levels = tuple((float(values[k]), reading.levels[int(values[k])]) for k in chosen)
-            return cls(bare, np.zeros(0), levels)
+            named = ((float(values[k]), reading.levels[int(values[k])])
+                     for k in first if counts[k] >= FEWEST)  # fmt: skip
+            levels = tuple(one for one in named if one[1] != OTHER)[:LEVELS]
+            return cls(bare, Ranks.learn(values, counts), levels)
         single: tuple[float, ...] = ()
         if len(values) > FEW_VALUES:
             often = counts >= max(FEWEST, OFTEN * len(reading.values))
             ends = dict.fromkeys([*first[:2].tolist(), 0, len(values) - 1])
             single = tuple(float(values[k]) for k in ends if often[k])
-        return cls(bare, np.sort(known), (), single)
+        return cls(bare, Ranks.learn(values, counts), (), single)
 
     def values(self, values: Floats) -> Iterator[tuple[Function, Floats]]:
         """Every function of this reading, for any rows; NaN where it says nothing of a row."""
@@ -332,7 +325,7 @@ class Margin:
             yield Function("level", column, -1, OTHER, part), other.astype(np.float64)
             return
         rank = np.full(len(values), np.nan)
-        rank[~missing] = midranks(values[~missing], self.order)
+        rank[~missing] = self.ranks.of(values[~missing])
         for kind, polynomial in zip(
             ("mean", "spread", "shape", "shape"), legendre(rank), strict=True
         ):
@@ -354,15 +347,8 @@ def multiples(values: Floats, step: float) -> NDArray[np.bool_]:
         return np.asarray(np.abs(values / step - np.round(values / step)) < COUNT_ROUNDING)
 
 
-def midranks(values: Floats, order: Floats | None = None) -> Floats:
-    """Ranks among ordered values from -1 to 1, in the middle of equal ones."""
-    order = np.sort(values) if order is None else order
-    below, up_to = np.searchsorted(order, values), np.searchsorted(order, values, "right")
-    return np.asarray((below + up_to) / len(order) - 1)
-
-
 def column_midranks(values: NDArray[np.floating]) -> Floats:
-    """The same for every column by itself."""
+    """Ranks of every column by itself, from -1 to 1, in the middle of equal ones."""
     return _doubled_ranks(values) / len(values) - 1
 
 
@@ -411,82 +397,66 @@ def legendre(u: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     )
 
 
-def _standardised(waiting: list[tuple[Function, Floats]]) -> Block:
-    values = np.stack([values for _, values in waiting])
+def _centred(values: Floats) -> tuple[Floats, float]:
+    """Values less their mean, with NaN as 0, and their standard deviation."""
     unknown = np.isnan(values)
     if unknown.any():
-        count = np.maximum((~unknown).sum(axis=1), 1)
-        mean = np.where(unknown, 0.0, values).sum(axis=1) / count
-        values = np.where(unknown, mean[:, None], values)
-    values -= values.mean(axis=1, keepdims=True)
-    spread = np.sqrt(np.einsum("mn,mn->m", values, values) / values.shape[1])
-    varies = np.flatnonzero(spread > SAME_FUNCTION)
-    values = (values[varies] / spread[varies, None]).astype(np.float32)
-    return Block([waiting[k][0] for k in varies], values)
+        values = np.where(unknown, np.nanmean(values) if not unknown.all() else 0.0, values)
+    values = values - values.mean()
+    return values, float(np.sqrt(values @ values / len(values)))
 
 
 def _scores(readings: Sequence[Reading], margins: Sequence[Margin]) -> Scores:
-    columns, of, levels = [], [], []
+    found: list[tuple[int, str, Floats]] = []
     for reading, margin in zip(readings, margins, strict=True):
         if not reading.related:
             continue
         known = ~np.isnan(reading.values)
         if reading.levels is None:
             score = np.zeros(len(known))
-            rank = midranks(reading.values[known], margin.order)
+            rank = margin.ranks.of(reading.values[known])
             score[known] = special.ndtri((0.998 * rank + 1) / 2)
-            columns.append(score)
-            of.append(reading.column)
-            levels.append("")
-        for code, level in margin.levels:
-            there = reading.values == code
+            found.append((reading.column, "", score))
+        shares = [(level, reading.values == code) for code, level in margin.levels]
+        for level, there in (*shares, ("missing", ~known)):
             if SHARE < there.mean() < 1 - SHARE:
-                columns.append(there.astype(np.float64))
-                of.append(reading.column)
-                levels.append(level)
-        if SHARE < known.mean() < 1 - SHARE and reading.part in ("", "date"):
-            columns.append((~known).astype(np.float64))
-            of.append(reading.column)
-            levels.append("missing")
+                found.append((reading.column, level, there.astype(np.float64)))
+    found = found[:MOST_SCORES]
     n = len(readings[0].values) if readings else 0
-    if not columns:
-        return Scores(np.zeros((n, 0), np.float32), np.zeros(0, np.intp), (), np.zeros((0, 0)))
-    kept = slice(None) if len(columns) <= MOST_SCORES else slice(MOST_SCORES)
-    G = np.column_stack(columns[kept])
+    G = np.column_stack([np.zeros((n, 0)), *(score for _, _, score in found)])
     G = (G - G.mean(axis=0)) / np.maximum(G.std(axis=0), SAME_FUNCTION)
-    return Scores(G.astype(np.float32), np.array(of[kept]), tuple(levels[kept]), G.T @ G / n)
+    column = np.array([column for column, _, _ in found], dtype=np.intp)
+    levels = tuple(level for _, level, _ in found)
+    return Scores(G.astype(np.float32), column, levels, G.T @ G / max(n, 1))
 
 
-def _precision(correlation: Floats) -> Floats:
+def precision(correlation: Floats) -> Floats:
+    """The inverse of correlations, with a little added to their diagonal."""
     return np.asarray(np.linalg.inv(correlation + RIDGE * np.eye(len(correlation))))
 
 
 def predicted(correlation: Floats) -> Floats:
     """The share of each score that the others predict."""
-    return np.asarray(1 - 1 / np.maximum(np.diag(_precision(correlation)), 1.0))
+    return np.asarray(1 - 1 / np.maximum(np.diag(precision(correlation)), 1.0))
 
 
-def _broken(y: Floats, X: Floats) -> NDArray[np.bool_] | None:
-    """Rows where y is not the combination of X that holds in most rows; None where none does.
+def _broken(y: Floats, X: Floats) -> NDArray[np.bool_]:
+    """Rows where y is not the combination of X that holds in most rows; none where none does.
 
     Least squares, then again and again on the rows with the smaller residuals: rows that break the
     identity do not pull it along.
     """
     design = np.column_stack([X, np.ones(len(X))])
-    rows = np.ones(len(y), dtype=bool)
-    residual = y
+    rows, residual, error = np.ones(len(y), dtype=bool), y, 0.0
     for _ in range(4):
         coefficients = np.linalg.lstsq(design[rows], y[rows], rcond=None)[0]
         residual = np.abs(y - design @ coefficients)
-        rows = residual <= np.quantile(residual, 0.75)
-    error = float(np.quantile(residual, 0.75))
-    if error > HOLDS:
-        return None
-    off = residual > BREAKS * max(error, SAME_VALUE)
-    return off if off.any() else None
+        error = float(np.quantile(residual, 0.75))
+        rows = residual <= error
+    return np.asarray((residual > BREAKS * max(error, SAME_VALUE)) & (error <= HOLDS))
 
 
-def in_common(first: Reading, second: Reading) -> NDArray[np.bool_]:
+def _in_common(first: Reading, second: Reading) -> NDArray[np.bool_]:
     if first.levels is None or second.levels is None:
         return np.asarray(first.values == second.values)
     place = {level: code for code, level in enumerate(second.levels)}

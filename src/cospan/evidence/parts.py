@@ -5,9 +5,7 @@ Both sums are split over features by one rule, *value times pull*:
 
 - **location**. The first sum is ¼ δᵀW⁻¹δ, with δ the difference of the means and W the sum of both
   covariances, hence exactly ¼ Σ_j δ_j (W⁻¹δ)_j. A feature's part is in proportion to
-  |δ_j (W⁻¹δ)_j|. If only one of several correlated features moves, δ is 0 in all others, so that
-  one gets the whole part. Rules by squared loadings, by whitening or of Shapley's kind would hand
-  most of it to features that merely help to see the move.
+  |δ_j (W⁻¹δ)_j|. If only one of several correlated features moves, that one gets the whole part.
 - **spread**. Along direction i a row has the coordinate y_i = Σ_j x_j g_ji, and the covariance of
   x_j and y_i over both sets is h_ij, so that the variance of y_i, which is 1, is Σ_j g_ji h_ij.
   Direction i's part goes to the features in proportion to |g_ji h_ij|.
@@ -62,9 +60,7 @@ def feature_parts(frame: JointFrame) -> FeatureParts:
     shifts = arrays.to_numpy(frame.shifts)
     whole = np.asarray(arrays.to_numpy(frame.differences), dtype=np.float64)
     far = 0.25 * shifts**2
-    return FeatureParts(
-        _location(frame, shifts), spread_by_feature(frame, np.maximum(whole - far, 0.0))
-    )
+    return FeatureParts(_location(frame, shifts), _spread(frame, np.maximum(whole - far, 0.0)))
 
 
 def _location(frame: JointFrame, shifts: Floats) -> Floats:
@@ -74,20 +70,16 @@ def _location(frame: JointFrame, shifts: Floats) -> Floats:
     if frame.basis is not None:
         pull = arrays.to_numpy(frame.basis) @ pull
     size = np.abs((means[1] - means[0]) * per_unit * pull)
-    total = size.sum()
-    if total == 0:
-        return np.zeros(len(size))
-    return np.asarray(size * (0.25 * float(shifts @ shifts) / total))
+    return np.asarray(size * (0.25 * float(shifts @ shifts) / max(size.sum(), NOT_ZERO)))
 
 
-def spread_by_feature(frame: JointFrame, parts: Floats) -> Floats:
+def _spread(frame: JointFrame, parts: Floats) -> Floats:
     """Distribute parts of directions, (m,), over the features, (d,)."""
     core, inverse = arrays.to_numpy(frame.core), arrays.to_numpy(frame.inverse)
     basis = None if frame.basis is None else arrays.to_numpy(frame.basis)
-    d = frame.n_features
     varies = arrays.to_numpy(frame.geometry.unit) > 0
-    found = np.zeros(d)
-    step = max(1, _BLOCK // d)
+    found = np.zeros(frame.n_features)
+    step = max(1, _BLOCK // frame.n_features)
     for i in range(0, len(parts), step):
         h, g = core[i : i + step], inverse[:, i : i + step].T
         if basis is not None:
@@ -98,6 +90,5 @@ def spread_by_feature(frame: JointFrame, parts: Floats) -> Floats:
         # A direction that only one set has is infinitely far off: so are its features then.
         endless = ~np.isfinite(here)
         found += np.where(endless, 0.0, here) @ scaled
-        if endless.any():
-            found[(scaled[endless] > NO_SHARE).any(axis=0)] = np.inf
+        found[(scaled[endless] > NO_SHARE).any(axis=0)] = np.inf
     return found

@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from .columns import FeatureChange, FeatureTable
-from .functions import OTHER
 
 if TYPE_CHECKING:
     from cospan.data import ColumnProfile, SetProfile
@@ -67,42 +66,43 @@ def check_quality(
     features: FeatureTable, profiles: tuple[SetProfile, SetProfile] | None
 ) -> Quality:
     """Look through the columns."""
-    notes = [note for one in features for note in _notes(one)]
-    if profiles is not None:
-        known = {one.name: one for one in profiles[1].columns}
-        for a in profiles[0].columns:
-            if a.name in known:
-                notes += _of_profiles(a, known[a.name])
+    notes = [note for one in features for note in _of_column(one)]
+    for a in profiles[0].columns if profiles is not None else ():
+        if profiles is not None and a.name in profiles[1]:
+            notes += _of_profiles(a, profiles[1][a.name])
     return Quality(sorted(notes, key=lambda note: not note.differs))
 
 
-def _notes(one: FeatureChange) -> Iterator[QualityNote]:
+def _of_column(one: FeatureChange) -> Iterator[QualityNote]:
     if one.kind == "category":
-        counts = one.a.counts, one.b.counts
-        if not counts[0] or not counts[1]:
-            return
-        if same := in_other_case(*counts):
-            levels = (*(x for x, _ in same), *(y for _, y in same))
-            yield QualityNote("other case", one.name, True, levels=levels)
-            return
-        for code, side in (("vanished levels", 0), ("new levels", 1)):
-            here, there = counts[side], counts[1 - side]
-            total = sum(here.values())
-            # By chance all n rows of a level are in this set with a probability of share ** n.
-            share = total / (total + sum(there.values()))
-            enough = math.log(BY_CHANCE / len({**here, **there})) / math.log(share)
-            only = [x for x, n in here.items() if x != OTHER and n >= enough and not there.get(x)]
-            if only:
-                only.sort(key=lambda level: -here[level])
-                share = sum(here[level] for level in only) / total
-                ends = (0.0, share) if side else (share, 0.0)
-                yield QualityNote(code, one.name, True, *ends, levels=tuple(only))
+        yield from _of_levels(one.name, one.a.counts, one.b.counts)
     elif math.isfinite(one.a.low) and math.isfinite(one.b.low):
         still = one.a.constant, one.b.constant
         if all(still) and one.a.low == one.b.low:
             yield QualityNote("constant", one.name, False, one.a.low, one.b.low)
         elif any(still) and one.changed:
             yield QualityNote("constant", one.name, True, one.a.deviation, one.b.deviation)
+
+
+def _of_levels(name: str, a: Mapping[str, int], b: Mapping[str, int]) -> Iterator[QualityNote]:
+    """Levels that one set alone has, where all rows were counted."""
+    if not a or not b:
+        return
+    if same := in_other_case(a, b):
+        levels = (*(x for x, _ in same), *(y for _, y in same))
+        yield QualityNote("other case", name, True, levels=levels)
+        return
+    for code, here, there in (("vanished levels", a, b), ("new levels", b, a)):
+        total = sum(here.values())
+        # By chance all n rows of a level are in this set with a probability of share ** n.
+        share = total / (total + sum(there.values()))
+        enough = math.log(BY_CHANCE / len({**here, **there})) / math.log(share)
+        only = [x for x, n in here.items() if n >= enough and not there.get(x)]
+        if only:
+            only.sort(key=lambda level: -here[level])
+            part = sum(here[level] for level in only) / total
+            ends = (part, 0.0) if here is a else (0.0, part)
+            yield QualityNote(code, name, True, *ends, levels=tuple(only))
 
 
 def in_other_case(a: Mapping[str, int], b: Mapping[str, int]) -> list[tuple[str, str]]:
@@ -134,20 +134,18 @@ def in_other_case(a: Mapping[str, int], b: Mapping[str, int]) -> list[tuple[str,
 
 
 def _of_profiles(a: ColumnProfile, b: ColumnProfile) -> Iterator[QualityNote]:
-    sizes = [one.rows - one.missing for one in (a, b)]
     if a.kind == "time":
         ends = (a.high, b.low) if a.low <= b.low else (a.low, b.high)
         yield QualityNote("times", a.name, True, *ends)
+    sizes = [one.rows - one.missing for one in (a, b)]
     if min(sizes) == 0:
         return
-    written = _written(a, b)
-    if written is not None:
+    if (written := _written(a, b)) is not None:
         yield QualityNote("writing", a.name, True, written=written)
-    padded = a.padded, b.padded
-    if any(padded):
-        table = [[n, size - n] for n, size in zip(padded, sizes, strict=True)]
+    if a.padded or b.padded:
         from scipy.stats import fisher_exact  # rare, and slow to import
 
+        table = [[one.padded, n - one.padded] for one, n in zip((a, b), sizes, strict=True)]
         if float(fisher_exact(table).pvalue) < BY_CHANCE:
             yield QualityNote("blanks", a.name, True, a.padded / sizes[0], b.padded / sizes[1])
 
@@ -158,13 +156,12 @@ def _written(a: ColumnProfile, b: ColumnProfile) -> tuple[str, str] | None:
     if typed == [False, False]:
         truth = not a.reading and _is_truth(a.levels) and _is_truth(b.levels)
         truth = truth and not a.levels.keys() & b.levels.keys()
-        if a.reading != b.reading or (truth and in_other_case(a.levels, b.levels)):
-            return _example(a), _example(b)
-        return None
-    if typed[0] == typed[1] or a.kind == "left out":
-        return None
+        other = a.reading != b.reading or (truth and in_other_case(a.levels, b.levels))
+        return (_example(a), _example(b)) if other else None
     text = b if typed[0] else a
-    if text.reading in PLAIN or not (text.reading or _is_truth(text.levels)):
+    if typed[0] == typed[1] or a.kind == "left out" or text.reading in PLAIN:
+        return None
+    if not text.reading and not _is_truth(text.levels):
         return None
     from cospan.data import READINGS
 

@@ -82,47 +82,35 @@ class PairTable:
 def pair_table(found: Found) -> PairTable:
     """The relations of scores that were compared, one row a pair of columns."""
     evidence, functions = found.evidence, found.functions
-    scores, n_a = functions.scores, found.rows[0]
-    related = [
-        k
-        for k, one in enumerate(evidence.functions)
-        if one.kind == "relation" and SQUARE not in one.detail
-    ]
-    best: dict[tuple[int, int], int] = {}
-    for k in sorted(related, key=lambda k: -abs(evidence.z[k])):
-        one = evidence.functions[k]
-        best.setdefault((min(one.column, one.second), max(one.column, one.second)), k)
-    pairs = np.flatnonzero(evidence.family == PAIR)
-    most: dict[tuple[int, int], float] = {}
-    for one, z in zip(evidence.functions, evidence.z.tolist(), strict=True):
+    if evidence is None or functions is None:
+        return PairTable((), 0, 0)
+    best: dict[int, int] = {}  # of each unit, its function that shows the relation best
+    most = np.zeros(len(evidence.z2))
+    for k, one in enumerate(evidence.functions):
+        unit, z = evidence.unit[k], abs(float(evidence.z[k]))
         if one.second >= 0 and one.kind != "equal":
-            ends = min(one.column, one.second), max(one.column, one.second)
-            most[ends] = max(most.get(ends, 0.0), z * z)
-    p: dict[tuple[int, int], float] = {}
-    for unit in pairs:
-        low, high = sorted((int(evidence.first[unit]), int(evidence.second[unit])))
-        if (low, high) in best:  # else the pair has something else, such as equal values
-            mine = evidence.z[best[low, high]] ** 2 >= MOSTLY * most[low, high]
-            p[low, high] = float(evidence.adjusted[unit]) if mine else 1.0
+            most[unit] = max(most[unit], z)
+        told = one.kind == "relation" and SQUARE not in one.detail
+        if told and (unit not in best or z > abs(evidence.z[best[unit]])):
+            best[unit] = k
+    mine = {unit: evidence.z[k] ** 2 >= MOSTLY * most[unit] ** 2 for unit, k in best.items()}
+    p = {unit: float(evidence.adjusted[unit]) if mine[unit] else 1.0 for unit in best}
     rows = []
-    for ends, k in sorted(best.items(), key=lambda item: p[item[0]] > LEVEL)[:LISTED]:
-        one = evidence.functions[k]
-        levels = one.detail
-        places = [
-            next(j for j in np.flatnonzero(scores.column == c) if scores.level[j] == level)
-            for c, level in zip((one.column, one.second), levels, strict=True)
-        ]
-        (c1, l1, x), (c2, l2, y) = sorted(
-            (c, level, j)
-            for c, level, j in zip((one.column, one.second), levels, places, strict=True)
-        )
-        u, v = scores.values[:, x], scores.values[:, y]
-        r = [correlation(u[side], v[side]) for side in (slice(None, n_a), slice(n_a, None))]
-        names = functions.names[c1], functions.names[c2]
-        first, second = (_score_name(n, lv) for n, lv in zip(names, (l1, l2), strict=True))
-        z, q = float(evidence.z[k]), p[ends]
-        rows.append(PairChange(first, second, *names, r[0], r[1], z, q, q <= LEVEL))
-    return PairTable(tuple(rows), len(pairs), sum(p[ends] <= LEVEL for ends in best))
+    for unit in sorted(best, key=lambda u: (p[u] > LEVEL, -abs(evidence.z[best[u]])))[:LISTED]:
+        one = evidence.functions[best[unit]]
+        ends = sorted(zip((one.column, one.second), one.detail, strict=True))
+        x, y = (functions.scores.of(*end) for end in ends)
+        a, b = slice(None, found.rows[0]), slice(found.rows[0], None)
+        first, second = (_score_name(functions.names[c], level) for c, level in ends)
+        names = [functions.names[c] for c, _ in ends]
+        rows.append(
+            PairChange(
+                first, second, names[0], names[1], correlation(x[a], y[a]),
+                correlation(x[b], y[b]), float(evidence.z[best[unit]]), p[unit], p[unit] <= LEVEL,
+            )
+        )  # fmt: skip
+    tried = int(np.sum(evidence.family == PAIR))
+    return PairTable(tuple(rows), tried, sum(one <= LEVEL for one in p.values()))
 
 
 def _score_name(column: str, level: str) -> str:

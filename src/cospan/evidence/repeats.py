@@ -52,8 +52,7 @@ def repeated_rows(
         if len(rows) < 4:
             return key, np.zeros(3), np.zeros(3, dtype=bool)
         group = np.unique(group[rows], return_inverse=True)[1]
-        size = np.bincount(group)
-        pairs = np.array(_pair_counts(rows, group, size, n_a, n_a + n_b, permutations, seed))
+        pairs = _pair_counts(rows, group, n_a, n_a + n_b, permutations, seed)
         z = (pairs[0] - pairs[1:].mean(axis=0)) / np.maximum(pairs[1:].std(axis=0), 0.5)
         beyond = (z > CLEARLY) & (pairs[0] > pairs[1:].max(axis=0))
         chance = _by_chance(columns if keys is None else [*columns, keys], n_a)
@@ -95,23 +94,17 @@ def _by_chance(columns: Sequence[NDArray[Any]], n_a: int) -> Floats:
 
 
 def _pair_counts(
-    rows: NDArray[np.intp],
-    group: NDArray[np.intp],
-    size: NDArray[np.intp],
-    n_a: int,
-    n: int,
-    permutations: int,
-    seed: int,
-) -> list[tuple[float, float, float]]:
-    """Pairs within A, within B and across: for the true labels, then for random ones."""
+    rows: NDArray[np.intp], group: NDArray[np.intp], n_a: int, n: int, permutations: int, seed: int
+) -> Floats:
+    """Pairs within A, within B and across, for the true labels and then for random ones."""
     rng = np.random.default_rng(seed)
-    found = []
+    size = np.bincount(group)
+    found = np.empty((permutations + 1, 3))
     for k in range(permutations + 1):
         place = rows if k == 0 else rng.choice(n, len(rows), replace=False, shuffle=True)
         in_a = np.bincount(group, place < n_a, minlength=len(size))
         in_b = size - in_a
-        within = (in_a * (in_a - 1)).sum() / 2, (in_b * (in_b - 1)).sum() / 2
-        found.append((*within, float((in_a * in_b).sum())))
+        found[k] = in_a @ (in_a - 1) / 2, in_b @ (in_b - 1) / 2, in_a @ in_b
     return found
 
 

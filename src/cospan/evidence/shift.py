@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from cospan.base.arrays import one_blas_thread, to_numpy
 from cospan.base.checks import as_count, as_rows, as_seed, check_names, feature_names_of
-from cospan.base.types import Array, Floats
+from cospan.base.types import Array
 from cospan.distribution import (
     angle_histogram,
     as_angles,
@@ -29,24 +29,12 @@ from .size import Fold, Size, size_of
 
 @dataclass(frozen=True)
 class ShiftTest:
-    """Whether two sets of rows can come from one distribution.
+    """Whether two sets of rows can come from one distribution."""
 
-    Attributes
-    ----------
-    pvalue : float
-        (1 + k) / (1 + n_permutations), where k relabellings stand out at least as far. Never 0.
-    findings : tuple of Finding
-        The columns that differ, the clearest first.
-    n_permutations : int
-        How many relabellings.
-    n_a, n_b : int
-        Rows compared, without copies.
-    """
-
-    pvalue: float
-    findings: tuple[Finding, ...]
-    n_permutations: int
-    n_a: int
+    pvalue: float  # (1 + k) / (1 + n_permutations), where k relabellings stand out as far
+    findings: tuple[Finding, ...]  # the columns that differ, the clearest first
+    n_permutations: int  # how many relabellings
+    n_a: int  # rows compared, without copies
     n_b: int
 
 
@@ -88,7 +76,10 @@ def shift_test(
     >>> shift_test(A, rng.normal(size=(120, 5))).pvalue > 0.05
     True
     """
-    a, b = _rows(A, "A"), _rows(B, "B")
+    a, b = (
+        np.asarray(to_numpy(as_rows(rows, name)), dtype=np.float64)
+        for rows, name in ((A, "A"), (B, "B"))
+    )
     if a.shape[1] != b.shape[1]:
         raise InputError(
             f"A has {a.shape[1]} features and B has {b.shape[1]}; both sets need the same features."
@@ -109,44 +100,25 @@ def shift_test(
             f"groups has shape {belongs.shape}; give one label for each of the "
             f"{len(a) + len(b)} rows, A's first."
         )
+    read = [[Reading(j, "", values) for j, values in enumerate(rows.T)] for rows in (a, b)]
     count = as_count(n_permutations, "n_permutations", least=FEWEST_LABELLINGS)
     with one_blas_thread():
         found = find(
-            names or [f"x{j}" for j in range(a.shape[1])], _read(a), _read(b),
+            names or [f"x{j}" for j in range(a.shape[1])], *read,
             permutations=count, seed=as_seed(random_state), groups=belongs,
         )  # fmt: skip
     return ShiftTest(found.p, found.findings, found.n_permutations, *found.rows)
 
 
-def _rows(X: Array, name: str) -> Floats:
-    return np.asarray(to_numpy(as_rows(X, name)), dtype=np.float64)
-
-
-def _read(rows: Floats) -> list[Reading]:
-    return [Reading(j, "", values) for j, values in enumerate(rows.T)]
-
-
 @dataclass(frozen=True)
 class Separation:
-    """How far two groups of angles lie apart.
+    """How far two groups of angles are apart."""
 
-    Attributes
-    ----------
-    auc : Size
-        Chance that a random angle of B exceeds a random angle of A, with its interval.
-    fisher_rao, hellinger : float
-        Distances of the two groups: in radians up to π, and in [0, 1].
-    overlap : float
-        Mass that both groups have in common.
-    n_a, n_b : int
-        How many angles.
-    """
-
-    auc: Size
-    fisher_rao: float
-    hellinger: float
-    overlap: float
-    n_a: int
+    auc: Size  # chance that a random angle of B exceeds a random angle of A
+    fisher_rao: float  # in radians, up to π
+    hellinger: float  # in [0, 1]
+    overlap: float  # mass that both groups have in common
+    n_a: int  # how many angles
     n_b: int
 
     def to_dict(self) -> dict[str, Any]:
@@ -176,8 +148,10 @@ def separation(theta_a: ArrayLike, theta_b: ArrayLike, *, bins: int | None = Non
     """
     a, b = as_angles(theta_a, "theta_a"), as_angles(theta_b, "theta_b")
     auc = size_of([Fold(a, b)])
-    if bins is not None:
+    if bins is None:
+        smooth = smooth_distances(a, b)
+        apart = smooth.fisher_rao, smooth.hellinger, smooth.overlap
+    else:
         P, Q = angle_histogram(a, bins), angle_histogram(b, bins)
-        return Separation(auc, fisher_rao(P, Q), hellinger(P, Q), overlap(P, Q), a.size, b.size)
-    found = smooth_distances(a, b)
-    return Separation(auc, found.fisher_rao, found.hellinger, found.overlap, a.size, b.size)
+        apart = fisher_rao(P, Q), hellinger(P, Q), overlap(P, Q)
+    return Separation(auc, *apart, a.size, b.size)

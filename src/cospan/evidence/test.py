@@ -25,11 +25,11 @@ from .functions import (
     GIVEN,
     OWN,
     PAIR,
-    RIDGE,
     SAME_FUNCTION,
     Block,
     Function,
     RowFunctions,
+    precision,
     predicted,
 )
 
@@ -245,35 +245,23 @@ def _differences(block: Block, labellings: Labellings) -> Table:
         return Z
     F = block.values[few_valued]
     n, n_a = F.shape[1], int(labellings.n_a[0])
-    low, high = F.min(axis=1), F.max(axis=1)
-    middle = (low + high) / 2
-    up = middle[:, None] < F
-    binary = (np.abs(F - np.where(up, high[:, None], low[:, None])) < SAME_VALUES).all(axis=1)
+    low, high = F.min(axis=1, keepdims=True), F.max(axis=1, keepdims=True)
+    up = (low + high) / 2 < F
+    binary = (np.abs(F - np.where(up, high, low)) < SAME_VALUES).all(axis=1)
     count = up.sum(axis=1)
     few = np.minimum(count, n - count)
     rare = np.flatnonzero(binary & (few * min(n_a, n - n_a) < RARE * n))
-    if not len(rare):
-        return Z
-    flip = np.where(2 * count[rare] <= n, 1, -1)
-    drawn = np.rint(up[rare].astype(np.float32) @ labellings.labels.T).astype(np.intp)
-    drawn = np.where(flip[:, None] > 0, drawn, n_a - drawn)
-    for k in np.unique(few[rare]):
-        table = _rare_z(n, int(k), n_a).astype(np.float32)
-        at = np.flatnonzero(few[rare] == k)
-        Z[np.array(few_valued)[rare[at]]] = flip[at, None] * table[drawn[at]]
+    marked = np.rint(up[rare].astype(np.float32) @ labellings.labels.T).astype(np.intp)
+    for k, drawn in zip(rare, marked, strict=True):
+        z = _rare_z(n, int(few[k]), n_a)
+        Z[few_valued[k]] = z[drawn] if count[k] == few[k] else -z[n_a - drawn]
     return Z
 
 
 def _rare_z(n: int, k: int, n_a: int) -> Floats:
     """z of the mid-p of 0 to k of k marked rows among n_a of n, by the hypergeometric law."""
     x = np.arange(k + 1)
-    log_choose = special.gammaln(np.array([k, n - k, n]) + 1.0)
-    ways = (
-        log_choose[0] - special.gammaln(x + 1.0) - special.gammaln(k - x + 1.0)
-        + log_choose[1] - _log_factorial(n_a - x) - _log_factorial(n - k - n_a + x)
-        - (log_choose[2] - special.gammaln(n_a + 1.0) - special.gammaln(n - n_a + 1.0))
-    )  # fmt: skip
-    mass = np.exp(ways)
+    mass = np.exp(_log_choose(k, x) + _log_choose(n - k, n_a - x) - _log_choose(n, n_a))
     up = np.maximum(np.cumsum(mass[::-1])[::-1] - mass / 2, NOT_ZERO)
     down = np.maximum(np.cumsum(mass) - mass / 2, NOT_ZERO)
     return np.asarray(np.where(up < 0.5, -special.ndtri(up), special.ndtri(down)))
@@ -290,9 +278,11 @@ def share_z(x_a: float, n_a: float, x_b: float, n_b: float, z: float) -> float:
     return -found if common else found
 
 
-def _log_factorial(x: NDArray[np.intp]) -> Floats:
-    """log x!, infinite below 0."""
-    return np.asarray(np.where(x < 0, np.inf, special.gammaln(np.maximum(x, 0) + 1.0)))
+def _log_choose(n: int, k: NDArray[np.intp] | int) -> Floats:
+    """log of the ways to choose k of n, -∞ where there is none."""
+    inside = np.clip(k, 0, n)
+    ways = special.gammaln(n + 1.0) - special.gammaln(inside + 1.0)
+    return np.asarray(np.where(inside == k, ways - special.gammaln(n - inside + 1.0), -np.inf))
 
 
 def _correlations(rows: RowFunctions, labellings: Labellings) -> tuple[list[Function], Table]:
@@ -349,7 +339,7 @@ def _joint(
         return np.asarray(np.square(Z[np.isin(kind, kinds)]).sum(axis=0))
 
     G = np.clip(rows.scores.values, -CUT, CUT)
-    P = np.linalg.inv(R + RIDGE * np.eye(len(R))).astype(np.float32)
+    P = precision(R).astype(np.float32)
     U = np.ascontiguousarray(rows.plain().T)
     length = np.square(U).sum(axis=0)
     U = _standard(U)

@@ -13,16 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from cospan.base import arrays
 from cospan.base.checks import as_rows
 from cospan.base.types import Floats
-from cospan.errors import InputError
 
 from .columns import (
-    TEXT,
     Column,
     FeatureChange,
     FeatureTable,
     columns_of,
     held_in,
-    held_text,
     read_columns,
     read_texts,
     standardised,
@@ -46,6 +43,8 @@ if TYPE_CHECKING:
 SIZES = ((0.71, "large"), (0.64, "medium"), (0.56, "small"))
 #: Notes on quality that belong into the verdict.
 WRITTEN = ("writing", "blanks", "other case")
+#: What is found where there are too few rows for a test.
+UNTESTED = Found()
 
 
 class Totals(NamedTuple):
@@ -80,40 +79,6 @@ def size_word(auc: float) -> str:
 class Verdict:
     """What a comparison of two sets found. Print it.
 
-    Attributes
-    ----------
-    differs : bool
-        Whether `pvalue` is at most 0.05.
-    pvalue : float
-        Of "both sets come from one distribution".
-    rows_tested : (int, int)
-        Rows of A and of B behind the p-value.
-    n_permutations : int
-        Relabellings behind it.
-    size : {"none", "small", "medium", "large", "unknown"}
-        By the AUC; unknown without one.
-    auc : Size or None
-        How well the angle separates rows that had no part in its fit.
-    shares : mapping
-        What share of the difference is location, scale and shape; empty where nothing differs.
-    mostly : str
-        The largest of them.
-    findings : tuple of Finding
-        What changed, the clearest first.
-    notes : tuple of QualityNote
-        What is the same but written differently.
-    rows : RowsToCheck
-        How many rows are worth a look.
-    sets : (str, str)
-        What the sets are called.
-    kinds : mapping
-        The kind of each column.
-    smallest : mapping
-        For each column, the smallest changes that would have been seen in four of five such
-        comparisons: of its mean in its units, of a share, of a correlation.
-
-    Examples
-    --------
     >>> from cospan import compare
     >>> rng = np.random.default_rng(0)
     >>> A, B = rng.normal(size=(200, 3)), rng.normal(size=(200, 3)) + [0, 0, 2]
@@ -122,19 +87,21 @@ class Verdict:
     ('large', 'location', ('x2',))
     """
 
-    differs: bool
-    pvalue: float
-    rows_tested: tuple[int, int]
-    n_permutations: int
-    size: str
-    auc: Size | None
-    mostly: str
+    differs: bool  # whether `pvalue` is at most 0.05
+    pvalue: float  # of "both sets come from one distribution"
+    rows_tested: tuple[int, int]  # rows of A and of B behind it
+    n_permutations: int  # relabellings behind it
+    size: str  # by the AUC "none", "small", "medium" or "large"; "unknown" without one
+    auc: Size | None  # how well the angle separates rows that had no part in its fit
+    mostly: str  # the largest of `shares`
+    #: What share of the difference is location, scale and shape; empty where nothing differs
     shares: Mapping[str, float] = field(default_factory=dict)
-    findings: tuple[Finding, ...] = ()
-    notes: tuple[QualityNote, ...] = ()
-    rows: RowsToCheck = NO_ROWS
-    sets: tuple[str, str] = ("A", "B")
+    findings: tuple[Finding, ...] = ()  # what changed, the clearest first
+    notes: tuple[QualityNote, ...] = ()  # what is the same but written differently
+    rows: RowsToCheck = NO_ROWS  # how many rows are worth a look
+    sets: tuple[str, str] = ("A", "B")  # what the sets are called
     kinds: Mapping[str, str] = field(default_factory=dict, repr=False)  # of columns, by name
+    #: For each column, the smallest changes that would have been seen in four of five comparisons
     smallest: Mapping[str, Smallest] = field(default_factory=dict, repr=False)
 
     @property
@@ -167,12 +134,11 @@ class Verdict:
             "features": list(self.features),
             "sentences": list(self.sentences),
             "rows": self.rows._asdict(),
-            "smallest": {name: _plain(one) for name, one in self.smallest.items()},
+            "smallest": {
+                name: {key: None if math.isnan(x) else x for key, x in one._asdict().items()}
+                for name, one in self.smallest.items()
+            },
         }
-
-
-def _plain(one: Smallest) -> dict[str, float | None]:
-    return {key: None if math.isnan(x) else x for key, x in one._asdict().items()}
 
 
 @dataclass(frozen=True)
@@ -225,12 +191,12 @@ def find_changes(
     """Find what changed between the two sets of a frame.
 
     `rows_a` and `rows_b` are encoded rows of both, all of them or random samples. `names` are the
-    features' (by default the plan's, the frame's, or x0, x1, …); `plan` says how the user's columns
-    became features, else every feature is a column of numbers. `profiles` say what the columns
-    hold over all rows. `pulls` (d,) are the features' mean pulls on the angle. `keys` tell rows
-    apart that are equal only as they are encoded; `groups` are rows that belong together; `totals`
-    are the features' means and variances over all rows, where the rows are samples; `watched` is
-    how texts that make no feature are written, in the order of the plan's `watched`.
+    features' (by default the frame's, or x0, x1, …); `plan` says how the user's columns became
+    features, else every feature is a column of numbers. `profiles` say what the columns hold over
+    all rows. `pulls` (d,) are the features' mean pulls on the angle. `keys` tell rows apart that
+    are equal only as they are encoded; `groups` are rows that belong together; `totals` are the
+    features' means and variances over all rows, where the rows are samples; `watched` is how texts
+    that make no feature are written, in the order of the plan's `watched`.
 
     >>> from cospan import JointFrame
     >>> from cospan.evidence import find_changes
@@ -245,15 +211,15 @@ def find_changes(
         np.asarray(arrays.to_numpy(as_rows(rows, name, d=frame.n_features)), dtype=np.float64)
         for rows, name in ((rows_a, "A"), (rows_b, "B"))
     )
-    columns = columns_of(plan, _names(frame, names, plan), profiles)
     texts = () if any(part is None for part in watched) else text_columns(plan)
-    columns = (*columns, *texts)
-    parts = () if plan is None or not texts else plan.watched
+    names = names or frame.feature_names or [f"x{i}" for i in range(frame.n_features)]
+    columns = (*columns_of(plan, names, profiles), *texts)
+    parts = plan.watched if plan is not None and texts else ()
     read = [
         [*read_columns(columns, rows), *read_texts(columns, parts, part)]
         for rows, part in zip((a, b), watched, strict=True)
     ]
-    found = None
+    found = UNTESTED
     if min(len(a), len(b)) >= FEWEST_ROWS:
         with arrays.one_blas_thread():  # many small products: threads would wait for each other
             found = find(
@@ -262,28 +228,26 @@ def find_changes(
                 known=None if totals is None else _over_all_rows(columns, *totals),
             )  # fmt: skip
     shares = _shares(frame, found, texts)
-    table = _table(columns, (a, b), read, profiles, found, _parts(frame, columns, found), pulls)
+    pull = np.full(frame.n_features, math.nan) if pulls is None else np.asarray(pulls, np.float64)
+    table = _table(columns, read, profiles, found, _parts(frame, found), pull)
     quality = check_quality(table, profiles)
-    p, findings = (math.nan, ()) if found is None else (found.p, found.findings)
-    differs = found is not None and found.differs
     verdict = Verdict(
-        differs=differs,
-        pvalue=p,
-        rows_tested=(0, 0) if found is None else found.rows,
-        n_permutations=0 if found is None else found.n_permutations,
-        size="none" if not differs else "unknown" if auc is None else size_word(auc),
+        differs=found.differs,
+        pvalue=found.p,
+        rows_tested=found.rows,
+        n_permutations=found.n_permutations,
+        size="none" if not found.differs else "unknown" if auc is None else size_word(auc),
         auc=auc,
         mostly=max(shares, key=lambda kind: shares[kind], default=""),
         shares=shares,
-        findings=findings,
+        findings=found.findings,
         notes=tuple(note for note in quality if note.code in WRITTEN),
         rows=to_check,
         sets=set_names,
         kinds={column.name: column.kind for column in columns},
-        smallest={} if found is None else found.seen,
+        smallest=found.seen,
     )
-    pairs = PairTable((), 0, 0) if found is None else pair_table(found)
-    return Changes(p, findings, table, pairs, quality, verdict)
+    return Changes(found.p, found.findings, table, pair_table(found), quality, verdict)
 
 
 def _over_all_rows(columns: Sequence[Column], a: Totals, b: Totals) -> dict[Function, float]:
@@ -297,31 +261,25 @@ def _over_all_rows(columns: Sequence[Column], a: Totals, b: Totals) -> dict[Func
 
     found = {}
     for k, column in enumerate(columns):
+        own = [share(j) if column.levels else z[j] for j in column.features]
         if column.kind == "boolean":
-            own = [-share(column.features[0]), share(column.features[0])]
-        elif column.levels is not None:
-            own = [share(j) for j in column.features]
-        else:
-            own = [z[j] for j in column.features]
-        if column.levels is not None:
-            for level, value in zip(column.levels, own, strict=True):
-                found[Function("level", k, -1, level)] = value
-        elif column.kind != "time of day":
-            for place, value in enumerate(own):
-                part = str(place) if len(own) > 1 else ""
-                found[Function("mean", k, part=part)] = value
+            own = [-own[0], own[0]]
+        for level, value in zip(column.levels or (), own, strict=False):
+            found[Function("level", k, -1, level)] = value
+        if column.levels is None and own and column.kind != "time of day":
+            found[Function("mean", k)] = own[0]
         if column.indicator is not None:
             found[Function("missing", k)] = share(column.indicator)
     return found
 
 
-def _shares(frame: JointFrame, found: Found | None, texts: Sequence[Column]) -> dict[str, float]:
+def _shares(frame: JointFrame, found: Found, texts: Sequence[Column]) -> dict[str, float]:
     """What share of the difference is location, scale and shape.
 
     None where nothing differs but texts, which have no place in the geometry, or with the linear
     span, which has no parts.
     """
-    if found is None or not found.differs or not frame.geometry.affine:
+    if not found.differs or not frame.geometry.affine:
         return {}
     if found.findings and {one.column for one in found.findings} <= {one.name for one in texts}:
         return {}
@@ -331,79 +289,48 @@ def _shares(frame: JointFrame, found: Found | None, texts: Sequence[Column]) -> 
     return {kind: getattr(whole, kind) / whole.total for kind in ("location", "scale", "shape")}
 
 
-def _parts(frame: JointFrame, columns: Sequence[Column], found: Found | None) -> Floats:
-    """Each column's part of the difference; NaN where there is none to divide."""
-    if found is None or not frame.geometry.affine:
-        return np.full(len(columns), math.nan)
-    return _by_column(columns, feature_parts(frame).total)
+def _parts(frame: JointFrame, found: Found) -> Floats:
+    """Each feature's part of the difference; NaN where there is none to divide."""
+    if found is UNTESTED or not frame.geometry.affine:
+        return np.full(frame.n_features, math.nan)
+    return feature_parts(frame).total
 
 
 def _table(
     columns: Sequence[Column],
-    rows: tuple[Floats, Floats],
     read: Sequence[Sequence[Reading]],
     profiles: tuple[SetProfile, SetProfile] | None,
-    found: Found | None,
+    found: Found,
     parts: Floats,
-    pulls: ArrayLike | None,
+    pulls: Floats,
 ) -> FeatureTable:
-    findings = () if found is None else found.findings
-    first = {name: one for one in reversed(findings) for name in one.columns}
+    first = {name: one for one in reversed(found.findings) for name in one.columns}
     place = {column.name: k for k, column in enumerate(columns)}
-    pull = np.full(len(columns), math.nan)
-    if pulls is not None:
-        pull = _by_column(columns, np.asarray(pulls, dtype=np.float64))
-    total = float(parts.sum()) if found is not None and found.differs else math.nan
+    readings = [{one.column: one for one in reversed(side)} for side in read]
+    total = float(parts.sum()) if found.differs else math.nan
     table = []
-    for name in place if found is None else found.order:
-        k = place[name]
-        column, finding = columns[k], first.get(name)
-        if column.kind == TEXT:
-            a, b = (held_text(side, k) for side in read)
-        else:
-            a, b = (
-                held_in(column, part, None if profiles is None else profiles[side])
-                for side, part in enumerate(rows)
-            )
-        p = math.nan if found is None else found.column_p[name]
+    for name in found.order or place:
+        column, finding = columns[place[name]], first.get(name)
+        a, b = (
+            held_in(column, side[place[name]], profile)
+            for side, profile in zip(readings, profiles or (None, None), strict=True)
+        )
+        mine = [*column.features, *([] if column.indicator is None else [column.indicator])]
+        part = float(parts[mine].sum())
         table.append(
             FeatureChange(
                 name=name,
                 kind=column.kind,
                 changed=finding is not None,
                 change="none" if finding is None else finding.kind,
-                p_adjusted=p if finding is None else finding.p,
-                difference=standardised(column, a, b),
+                p_adjusted=found.column_p.get(name, math.nan) if finding is None else finding.p,
+                difference=standardised(column.kind, a, b),
                 a=a,
                 b=b,
-                part=float(parts[k]),
-                share=float(parts[k] / total) if 0 < total < math.inf else math.nan,
-                pull=float(pull[k]),
+                part=part,
+                share=part / total if 0 < total < math.inf else math.nan,
+                pull=float(pulls[mine].sum()),
                 finding=finding,
             )
         )
     return FeatureTable(tuple(table))
-
-
-def _names(
-    frame: JointFrame, names: Sequence[str] | None, plan: EncodingPlan | None
-) -> tuple[str, ...]:
-    if names is None:
-        names = plan.feature_names if plan is not None else frame.feature_names
-    if names is None:
-        return tuple(f"x{i}" for i in range(frame.n_features))
-    if len(names) != frame.n_features:
-        raise InputError(
-            f"There are {len(names)} names for {frame.n_features} features; give one for each."
-        )
-    return tuple(names)
-
-
-def _by_column(columns: Sequence[Column], values: Floats) -> Floats:
-    """Sums over the features made of each column, its indicator too."""
-    found = [
-        float(values[list(column.features)].sum())
-        + (0.0 if column.indicator is None else float(values[column.indicator]))
-        for column in columns
-    ]
-    return np.array(found)

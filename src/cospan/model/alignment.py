@@ -103,7 +103,10 @@ class Alignment:
     def concatenate(cls, parts: Sequence[Alignment]) -> Alignment:
         """Several alignments of one weighting, one after the other, as one."""
         if len({part.weighting for part in parts}) != 1:
-            raise InputError("Alignments of one weighting, at least one, make one alignment.")
+            raise InputError(
+                "There is no alignment, or there are different weightings; concatenate alignments "
+                "of one weighting, at least one."
+            )
         xp, first = arrays.namespace(parts[0].theta), parts[0]
         joined = {name: xp.concat([getattr(part, name) for part in parts]) for name in _COLUMNS}
         # Scored by different frames, rows have no common scale of what is usual.

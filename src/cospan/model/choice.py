@@ -90,8 +90,10 @@ class Chosen(NamedTuple):
     squared: Floats | None
 
 
-def choose(prepared: PreparedSets, fixed: Fixed, prefer_units: str) -> Chosen:
-    """Settle what was left to the data."""
+def choose(
+    prepared: PreparedSets, fixed: Fixed, prefer_units: str, near: Geometry | None = None
+) -> Chosen:
+    """Settle what was left to the data; a part of them chooses `near` what all of them chose."""
     working = prepared.working(fixed.units or prefer_units)
     trial = working.trial(tried_rows(working.n_sets))
     few = prepared.sizes.min() <= AS_GOOD_AS_ONE
@@ -101,7 +103,7 @@ def choose(prepared: PreparedSets, fixed: Fixed, prefer_units: str) -> Chosen:
         dof = 1.0 if fixed.dof is None else fixed.dof
         geometry = working.geometry(shrinkage=alpha, pooling=fixed.pooling or 0.0, dof=dof)
         return Chosen(working, geometry, None)
-    found = _Search(prepared, fixed, working, Judge(trial)).found()
+    found = _Search(prepared, fixed, working, Judge(trial), near).found()
     equal_weights = bool(np.all(trial.removed == trial.removed[:1]))
     squared = found.squared.T if prepared.affine and equal_weights else None
     working = found.working
@@ -188,7 +190,12 @@ class _Search:
     """α and ν first, then the other units, then pooling."""
 
     def __init__(
-        self, prepared: PreparedSets, fixed: Fixed, working: WorkingSets, judge: Judge
+        self,
+        prepared: PreparedSets,
+        fixed: Fixed,
+        working: WorkingSets,
+        judge: Judge,
+        near: Geometry | None,
     ) -> None:
         self.prepared, self.fixed, self.working, self.judge = prepared, fixed, working, judge
         alpha = fixed.shrinkage
@@ -197,6 +204,22 @@ class _Search:
         self.dofs = [1.0, float(d), MANY_DOF * d] if d > 1 else [1.0, MANY_DOF]
         if fixed.dof is not None:
             self.dofs = [fixed.dof]
+        self.gammas: tuple[float, ...] = POOLING_GRID
+        if fixed.pooling is not None:
+            self.gammas = (fixed.pooling,)
+        self.other_units = fixed.units is None
+        if near is not None:
+            self._stay(near)
+
+    def _stay(self, near: Geometry) -> None:
+        """Try the defaults, and what was chosen before with its neighbours."""
+        place = int(np.argmin(np.abs(self.alphas - near.shrinkage)))
+        around = self.alphas[max(place - 1, 0) : place + 2]
+        default = self.alphas[np.argmin(np.abs(self.alphas - DEFAULT_SHRINKAGE))]
+        self.alphas = np.unique([*around, default])
+        self.dofs = [one for one in self.dofs if one in (1.0, near.dof)] or self.dofs
+        self.gammas = tuple(one for one in self.gammas if one == near.pooling)
+        self.other_units &= near.units != self.working.units
 
     def found(self) -> Candidate:
         """The settings that were found."""
@@ -206,9 +229,9 @@ class _Search:
             return self._best_alpha(self.judge.family(working, squared, self.alphas, 0.0))
         current = self._without_pooling(working, self.judge.trial)
         # Without shrinkage no cost depends on units.
-        if self.fixed.units is None and alpha != 0:
+        if self.other_units and alpha != 0:
             current = self._in_other_units(current)
-        if self.fixed.pooling != 0 and _can_pool(working, alpha):
+        if self.gammas and self.fixed.pooling != 0 and _can_pool(working, alpha):
             current = self._with_pooling(current)
         return current
 
@@ -248,8 +271,7 @@ class _Search:
 
     def _with_pooling(self, current: Candidate) -> Candidate:
         """The current candidate, or a pooled one that is better than it."""
-        fixed, judge = self.fixed.pooling, self.judge
-        gammas = POOLING_GRID if fixed is None else (fixed,)
+        fixed, judge, gammas = self.fixed.pooling, self.judge, self.gammas
         tried: dict[tuple[int, int], Candidate] = {}
         trial = current.working.trial(tried_rows(current.working.n_sets))
         assert trial is not None  # the search began with rows

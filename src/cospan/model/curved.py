@@ -34,7 +34,7 @@ from cospan.model.curves import MOST_COLUMNS, RowMap, curve_map, landmark_map
 from cospan.model.set_model import Model, SetCosts, Tried, chosen_sets
 from cospan.model.settings import Settings
 from cospan.model.typicality import Typicality
-from cospan.summary import Summary
+from cospan.summary import RowSample, Summary
 
 #: Reads the rows of all sets once more, through the map: one summary for each set. Where it has an
 #: attribute `at_hand` that is true, the rows are in memory, and reading them costs little.
@@ -239,7 +239,7 @@ def with_curve(
 def _possible(size: int | str, tried: Tried, settings: Settings, again: Again | None) -> bool:
     """Can the sets have a curved model? What was given by number and cannot be is an error."""
     prepared, alpha = tried.working.prepared, settings.shrinkage
-    inside = all(len(part.sample) == part.count for part in prepared.summaries)
+    inside = all(len(part.sample) == part.count for part in _with_rows(tried))
     wrong = None
     if not prepared.affine:
         wrong = 'curve belongs to span="affine"; leave it out with span="linear".'
@@ -262,10 +262,23 @@ def _possible(size: int | str, tried: Tried, settings: Settings, again: Again | 
     return free and not few and settings.calibrate is not False and tried.squared is not None
 
 
+def _with_rows(tried: Tried) -> list[Summary]:
+    """The sets' summaries; of few long rows, which trials take in their order, with all of them."""
+    found = []
+    for part in tried.working.prepared.summaries:
+        if tried.working.basis is not None and part._holds_rows:
+            n = part.count
+            rows = arrays.to_numpy(part.factor_parts()[0][:n, :] + part.mean[None, :])
+            drawn = (np.ones(n), np.arange(n), np.zeros(n), n, np.inf, n)
+            part = replace(part, sample=RowSample(rows.astype(np.float64), *drawn))
+        found.append(part)
+    return found
+
+
 def _map_for(tried: Tried, size: int | None) -> RowMap:
     """The map of the sets' columns."""
     working, prepared = tried.working, tried.working.prepared
-    samples = [part.sample.rows for part in prepared.summaries]
+    samples = [part.sample.rows for part in _with_rows(tried)]
     center = np.asarray(arrays.to_numpy(prepared.center), dtype=np.float64)
     if working.n_varying > MOST_COLUMNS:
         most = tried_rows(working.n_sets)
@@ -286,7 +299,7 @@ class _Trials:
     def __init__(self, tried: Tried, mapping: RowMap) -> None:
         assert tried.trial is not None  # it is possible
         self.tried, self.mapping, self.judge = tried, mapping, Judge(tried.trial)
-        self.summaries = tried.working.prepared.summaries
+        self.summaries = _with_rows(tried)
 
     def fitted(self, settings: Settings, again: Again | None, by_choice: bool) -> SetCosts | None:
         """The costs of mapped rows; None where there is a choice and the plain model is better."""

@@ -59,10 +59,10 @@ _ORDER_SEED, _DRAW_SEED = 20_03, 20_04
 
 
 @dataclass(frozen=True, eq=False)
-class RowMap:
-    """A fixed map of rows to columns and features.
+class _Columns:
+    """What both maps begin with: columns in units, less their centre.
 
-    It takes a row x to [c, f] M: columns c that are linear in x, features f that are not, and a
+    A map takes a row x to [c, f] M: columns c that are linear in x, features f that are not, and a
     fixed matrix M. Scoring multiplies what it wants from the right, so that M costs nothing there.
     """
 
@@ -75,36 +75,6 @@ class RowMap:
     def n_columns(self) -> int:
         """How many columns rows have before the map."""
         return len(self.center)
-
-    @property
-    def n_features(self) -> int:
-        """How many they have after it."""
-        raise NotImplementedError
-
-    @property
-    def words(self) -> str:
-        """What is curved, and how many of it, for people."""
-        raise NotImplementedError
-
-    def features(self, rows: Array, *, fine: bool = False) -> Array:
-        """[c, f] of rows, in float32 or `fine`, in the namespace and on the device of the rows."""
-        raise NotImplementedError
-
-    def mixed(self, features: Array) -> Array:
-        """[c, f] M; the features may be overwritten."""
-        raise NotImplementedError
-
-    def through(self, across: Floats) -> Floats:
-        """M times `across`: what [c, f] is multiplied with for mapped rows times `across`."""
-        raise NotImplementedError
-
-    def pulled_back(self, rows: Floats, slopes: Floats) -> Floats:
-        """Gradients in columns (n, d) of a function whose gradients in features are `slopes`."""
-        raise NotImplementedError
-
-    def __call__(self, rows: Array, *, fine: bool = False) -> Array:
-        """Mapped rows, like :meth:`features`."""
-        return self.mixed(self.features(rows, fine=fine))
 
     def standardised(self, rows: Array, fine: bool = False) -> Array:
         """Rows less their centre and in units, in float32 or `fine`.
@@ -130,7 +100,7 @@ class RowMap:
 
 
 @dataclass(frozen=True, eq=False)
-class CurveMap(RowMap):
+class CurveMap(_Columns):
     """A fixed map of rows to themselves, standardised, and their curved features.
 
     >>> plain = CurveMap(np.zeros(1), np.ones(1), np.array([[1.0], [0.0], [0.0]]))
@@ -145,10 +115,12 @@ class CurveMap(RowMap):
 
     @property
     def n_features(self) -> int:
+        """How many columns rows have after the map."""
         return self.n_columns + int(np.count_nonzero(self.waves))
 
     @property
     def words(self) -> str:
+        """What is curved, and how many of it, for people."""
         return f"{plural(int(np.count_nonzero(self.waves)), 'cosine')} of columns"
 
     @cached_property
@@ -157,7 +129,14 @@ class CurveMap(RowMap):
         waving = np.flatnonzero(self.waves.any(axis=0))
         return waving, [np.flatnonzero(one) for one in self.waves[:, waving]]
 
+    def __call__(self, rows: Array, *, fine: bool = False) -> Array:
+        """Mapped rows in float32, or `fine`, in the namespace and on the device of the rows."""
+        found = self.features(rows, fine=fine)
+        found[:, self.n_columns :] *= math.sqrt(2)
+        return found
+
     def features(self, rows: Array, *, fine: bool = False) -> Array:
+        """[c, f] of rows."""
         # Rows as columns: what is computed lies together. Of cosines few are computed, since
         # cos 2x = 2 cos² x - 1 and sin 2x = 2 sin x cos x.
         z, xp = self.standardised(rows, fine).T, arrays.namespace(rows)
@@ -171,15 +150,13 @@ class CurveMap(RowMap):
         crossed *= 2 * arrays.pick(cosines, sines)
         return xp.concat((z, arrays.pick(cosines, once), doubled, crossed), axis=0).T
 
-    def mixed(self, features: Array) -> Array:
-        features[:, self.n_columns :] *= math.sqrt(2)
-        return features
-
     def through(self, across: Floats) -> Floats:
+        """M times `across`: what [c, f] is multiplied with for mapped rows times `across`."""
         d = self.n_columns
         return np.concatenate([across[:d], math.sqrt(2) * across[d:]])
 
     def pulled_back(self, rows: Floats, slopes: Floats) -> Floats:
+        """Gradients in columns (n, d) of a function whose gradients in features are `slopes`."""
         z, start = np.asarray(self.standardised(rows, fine=True)), self.n_columns
         along = slopes[:, :start].copy()
         steep = (-np.sin(z), -2 * np.sin(2 * z), 2 * np.cos(2 * z))
@@ -209,7 +186,7 @@ def curve_map(center: Floats, scale: Floats, sample: Floats, size: int | None = 
 
 
 @dataclass(frozen=True, eq=False)
-class LandmarkMap(RowMap):
+class LandmarkMap(_Columns):
     """Rows on their principal axes, and how near they are to landmarks."""
 
     axes: Floats  # (d, m): P, in standardised coordinates
@@ -248,9 +225,8 @@ class LandmarkMap(RowMap):
         near -= xp.sum(y * y, axis=1)[:, None] / (2 * self.width**2)
         return xp.concat((y, xp.exp(xp.clip(near, -math.inf, 0.0))), axis=1)
 
-    def mixed(self, features: Array) -> Array:
-        m = self.axes.shape[1]
-        fine = arrays.eps(features) < np.finfo(np.float32).eps
+    def __call__(self, rows: Array, *, fine: bool = False) -> Array:
+        m, features = self.axes.shape[1], self.features(rows, fine=fine)
         mixing = arrays.like(self.mixing if fine else self._single[3], features)
         with arrays.full_precision(features):
             near = features[:, m:] @ mixing
@@ -266,6 +242,9 @@ class LandmarkMap(RowMap):
         steep = near * (slopes[:, m:] @ self.mixing.T)
         towards = steep @ self.landmarks - steep.sum(axis=1, keepdims=True) * (y / self.width)
         return np.asarray(((slopes[:, :m] + towards / self.width) @ self.axes.T) * self.per_unit)
+
+
+RowMap = CurveMap | LandmarkMap
 
 
 def landmark_map(

@@ -203,8 +203,9 @@ def chosen_sets(
     settings: Settings,
     labels: Sequence[str] | None = None,
     picture: bool = False,
+    near: Geometry | None = None,
 ) -> Chosen:
-    """Prepare the sets and settle what was left to the data."""
+    """Prepare the sets and settle what was left to the data, where asked near other choices."""
     s = settings
     prepared = PreparedSets(summaries, s.span, s.center, s.balance, s.tol, labels)
     fixed = settings.fixed()
@@ -222,7 +223,7 @@ def chosen_sets(
         )
     # Before any row is looked at: a table's columns have units of their own, pixels share one.
     table = prepared.feature_names is not None and not picture
-    return choose(prepared, fixed, "own" if table else "common")
+    return choose(prepared, fixed, "own" if table else "common", near)
 
 
 def notes_on_weights(summaries: Sequence[Summary]) -> tuple[Note, ...]:
@@ -306,15 +307,19 @@ class SetCosts(SetModel):
         picture: bool = False,
         again: Again | None = None,
         mapping: RowMap | None = None,
+        near: Geometry | None = None,
         **given: Unpack[Given],
     ) -> SetCosts:
-        """Prepare K ≥ 2 sets; as :meth:`cospan.JointFrame.from_summaries` does two."""
+        """Prepare K ≥ 2 sets; as :meth:`cospan.JointFrame.from_summaries` does two.
+
+        A part of the sets chooses `near` what was chosen for all of them.
+        """
         from cospan.model.curved import with_curve  # made of these
 
         if as_option(weighting, "weighting", ("cost", "frame")) == "frame":
             raise InputError('weighting="frame" is for two sets; leave it out with more.')
         settings = Settings.of(**given)
-        chosen = chosen_sets(summaries, settings, labels, picture)
+        chosen = chosen_sets(summaries, settings, labels, picture, near)
         costs, tried = cls.of_chosen(chosen, settings)
         return with_curve(costs, tried, settings, again, mapping)
 

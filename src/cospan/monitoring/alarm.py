@@ -9,6 +9,7 @@ is stated, everything being estimated from W windows as here. Runs of alarms bec
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -35,8 +36,6 @@ RESEMBLING = 6.0
 SIMULATED, AR = 20_000, 0.5
 #: The share of the largest sums that an exponential is fitted to, and the most windows simulated.
 TAIL, MOST_SIMULATED = 0.01, 400
-#: Standard errors by which skewness and kurtosis must exceed those of normal values.
-ALLOWANCE = 1.0
 #: Kinds of functions that say something of two columns, or of one given the others.
 BETWEEN = ("relation", "given", "scatter")
 
@@ -65,29 +64,6 @@ def long_run(D: Floats) -> Floats:
     slow = np.clip(r2 / np.maximum(r1, 0.05), r, MOST_ALIKE)
     phi = np.where(np.minimum(r1, r2) > 2 / np.sqrt(W), slow, r)
     return np.where(total > 1e-9, 1 + 2 * r / (1 - phi), 1.0)
-
-
-def tails(Z: Floats, g: Floats, k: float) -> Floats:
-    """How much higher sums of skewed or long-tailed windows climb than those of normal ones.
-
-    The chance of a sum above h is about exp(-θh), E exp(θ(z - k)) = 1: θ = 2k for normal z, and
-    less where they are skewed to the side of the sum or have long tails, by the cumulants of g
-    windows that are alike. Many rows leave of a window what days differ by, and the spread of a
-    column follows its mean squared.
-    """
-    sd = Z.std(axis=0)
-    U = (Z - Z.mean(axis=0)) / np.where(sd > 1e-9, sd, 1.0)
-    skew, excess = (U**3).mean(axis=0), (U**4).mean(axis=0) - 3
-    skew = np.concatenate([skew, -skew]) - ALLOWANCE * np.sqrt(6 / len(Z))
-    excess = np.concatenate([excess, excess]) - ALLOWANCE * np.sqrt(24 / len(Z))
-    g = np.concatenate([g, g])
-    skew, excess = np.maximum(0.0, skew) * np.sqrt(g), np.maximum(0.0, excess) * g
-    low, high = np.zeros(len(skew)), np.full(len(skew), 2 * k)
-    for _ in range(30):
-        theta = (low + high) / 2
-        below = theta / 2 + skew * theta**2 / 6 + excess * theta**3 / 24 < k
-        low, high = np.where(below, theta, low), np.where(below, high, theta)
-    return np.asarray(2 * k / high)
 
 
 @cache
@@ -125,13 +101,12 @@ def threshold(windows: int, functions: int, rate: float, per_year: float) -> flo
 class Alarm:
     """What the reference's windows make usual, for every function."""
 
-    windows: int
     mean: Floats
     pattern: Floats  # (season, functions): what is added to the mean, by the place in the season
     tau2: Floats
     g: Floats
     k: float
-    h: Floats  # of rises, then of falls
+    h: Floats
     judged: NDArray[np.bool_]  # functions that most windows of the reference have rows for
 
     @classmethod
@@ -143,16 +118,14 @@ class Alarm:
         count = np.maximum(use.sum(axis=0), 1)
         mean = np.where(use, X, 0.0).sum(axis=0) / count
         D = np.where(use, X - mean, 0.0)
-        pattern = _pattern(D, phase, season)
+        pattern, spent = _pattern(D, phase, season)
         D = np.where(use, D - pattern[phase % season], 0.0)
         noise = np.where(use, 1 / np.maximum(N, 1), 0.0)
-        between = (D * D).sum(axis=0) / np.maximum(count - 1, 1)
+        between = (D * D).sum(axis=0) / np.maximum(count - 1 - spent, 1) * (1 + spent / W)
         tau2 = np.maximum(0.0, between - noise.sum(axis=0) / count)
         g = long_run(D / np.sqrt(tau2 + np.where(use, noise, 1.0)))
         h = threshold(W, max(1, int(judged.sum())), rate, every.per_year) * (1 + RESEMBLING * g / W)
-        Z = D / np.sqrt(tau2 + np.where(use, noise, 1.0))
-        h = np.concatenate([h, h]) * tails(Z, g, slack(W))
-        return cls(W, mean, pattern, tau2, g, slack(W), h, judged)
+        return cls(mean, pattern, tau2, g, slack(W), h, judged)
 
     def z(self, X: Floats, N: Floats, phase: Index) -> Floats:
         """Standardised values of windows; 0 where a function has no rows."""
@@ -165,16 +138,17 @@ class Alarm:
         return self.k + float(np.median(self.h)) / windows
 
 
-def _pattern(D: Floats, phase: Index, season: int) -> Floats:
-    """Means of the same weekday (or hour), shrunk, where they clearly differ."""
+def _pattern(D: Floats, phase: Index, season: int) -> tuple[Floats, Floats]:
+    """Means of the same weekday (or hour), shrunk, and the degrees of freedom they take."""
     W, m = D.shape
     counts = np.bincount(phase % season, minlength=season)
     if season == 1 or PERIODS * season > W or counts.min() < 2:
-        return np.zeros((season, m))
+        return np.zeros((season, m)), np.zeros(m)
     means = np.array([D[phase % season == q].mean(axis=0) for q in range(season)])
     rest = ((D - means[phase % season]) ** 2).sum(axis=0) / (W - season)
     F = (counts[:, None] * means**2).sum(axis=0) / np.maximum(rest, 1e-12)
-    return np.asarray(means * np.maximum(0.0, 1 - 2 * (season - 1) / np.maximum(F, 1e-9)))
+    kept = np.maximum(0.0, 1 - 2 * (season - 1) / np.maximum(F, 1e-9))
+    return means * kept, (season - 1) * kept
 
 
 # ---- sums and episodes -------------------------------------------------------------------------
@@ -186,20 +160,18 @@ class Run:
 
     start: int
     alarm: int
+    evidence: Floats
     end: int | None = None  # the last window above the threshold, where it is over
-    evidence: Floats = field(default_factory=lambda: np.zeros(0))
-    announced: dict[int, list[int]] = field(
-        default_factory=dict
-    )  # functions that passed, by window
+    #: Functions that passed, by window.
+    announced: dict[int, list[int]] = field(default_factory=dict)
 
 
 def follow(Z: Floats, H: Floats, k: float) -> tuple[Floats, list[Run]]:
     """The largest sum of each window over its threshold, and the runs of alarms.
 
-    z are (windows, functions), thresholds of rises, then of falls.
-
-    While an episode lasts a sum is capped at its threshold and has half the mean deviation taken
-    off, so that it ends soon after its cause; another function that passes meanwhile is announced.
+    z and thresholds are (windows, functions). While an episode lasts a sum is capped at its
+    threshold and has half the mean deviation taken off, so that it ends soon after its cause;
+    another function that passes meanwhile is announced.
     """
     both = np.concatenate([Z, -Z], axis=1)
     T, m = both.shape
@@ -209,7 +181,7 @@ def follow(Z: Floats, H: Floats, k: float) -> tuple[Floats, list[Run]]:
     level, runs = np.zeros(T), []
     now: Run | None = None
     for t, z in enumerate(both):
-        h = H[t]
+        h = np.tile(H[t], 2)
         lasting = 0.5 * total / np.maximum(t - zero - 1, 1)
         S = np.maximum(0.0, S + z - np.where(on, np.maximum(k, lasting), k))
         above = h < S
@@ -222,7 +194,7 @@ def follow(Z: Floats, H: Floats, k: float) -> tuple[Floats, list[Run]]:
         over = S <= 0
         if new.any():
             if now is None:
-                now = Run(int(zero[first]) + 1, t, evidence=np.full(m, -np.inf))
+                now = Run(int(zero[first]) + 1, t, np.full(m, -np.inf))
                 runs.append(now)
             now.announced[t] = (np.flatnonzero(new) % (m // 2)).tolist()
         if now is not None:
@@ -250,16 +222,17 @@ def blamed(table: Sequence[Watched], evidence: Floats) -> tuple[str, ...]:
             own[one.column] = max(own.get(one.column, 0.0), value)
     found = sorted(own, key=lambda name: -own[name])
     related = {frozenset((one.column, one.detail)) for one in table if one.kind == "relation"}
+    between = [(one, value) for one, value in passed if one.kind in BETWEEN]
     while True:
-        touched: dict[str, float] = {}
-        for one, value in passed:
-            columns = {one.column, one.detail} if one.kind == "relation" else {one.column}
-            known = any(
-                c in found or any(frozenset((c, f)) in related for f in found if len(columns) == 1)
-                for c in columns
-            )
-            for column in () if known or one.kind not in BETWEEN else columns:
-                touched[column] = touched.get(column, 0.0) + value
+        touched: Counter[str] = Counter()
+        for one, value in between:
+            if one.kind == "relation":
+                columns = reached = {one.column, one.detail}
+            else:
+                columns = {one.column}
+                reached = columns.union(*(pair for pair in related if one.column in pair))
+            if not reached & set(found):
+                touched.update(dict.fromkeys(columns, value))
         if not touched:
             return tuple(found)
         found.append(max(touched, key=lambda name: touched[name]))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import os
-import sys
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from cospan.base.checks import as_option, is_real
 from cospan.base.notes import Note, warn
 from cospan.comparison import compare
 from cospan.data import Options, Source
 from cospan.errors import CospanError, CospanWarning, InputError
 
 from .files import is_monitoring_file, is_profile_file
-from .profile import Profile, learn_profile
-from .result import FEWEST_ROWS, Met, Monitoring
+from .profile import Profile
+from .result import FEWEST_ROWS, Monitoring, Window
 from .windows import Every, Kept, as_every, opened, read_windows
 
 Progress = Callable[[str, int, int | None], None]
@@ -43,10 +44,10 @@ def monitor(
 ) -> Monitoring:
     """Compare data with a reference, window by window, and say since when something is different.
 
-    A window that raises an alarm has what :func:`cospan.compare` says of the reference's kept rows
-    and the window's. The alarm has a memory: deviations that the reference alone defines are added
-    up from window to window, so that a small change that lasts is seen, and thresholds follow from
-    how the reference's own windows vary. One pass over the data, in memory that does not grow.
+    Deviations are added up from window to window, so that a small change that lasts is seen, and
+    thresholds follow from how the reference's own windows vary. A window that raises an alarm has
+    what :func:`cospan.compare` says of the reference's kept rows and its own. One pass over the
+    data, in memory that does not grow.
 
     Parameters
     ----------
@@ -86,70 +87,55 @@ def monitor(
     >>> print(found.episodes[0].start, found.episodes[0].columns)
     1201 ('x1',)
     """
-    _check(options, details, false_alarms)
+    known = [*signature(monitor).parameters, *(field.name for field in fields(Options))]
+    for key in options.keys() - set(known):
+        close = get_close_matches(key, known, 1)
+        meant = f"did you mean {close[0]}=?" if close else "help(cospan.monitor) lists them."
+        raise TypeError(f"monitor has no argument {key}=; {meant}")
+    as_option(details, "details", ("alarms", "all"))
+    if false_alarms is not None and not (is_real(false_alarms) and 0 < false_alarms < math.inf):
+        raise InputError(
+            f"{false_alarms!r} is not a number of false alarms; give false_alarms= one above 0."
+        )
+    past = _begun(reference, time, every, false_alarms, rolling, options)
     notes: list[Note] = []
-    past = _past(reference, false_alarms, rolling)
-    if past is None:
-        profile = _profile(reference, time, every, options, notes)
-        profile = replace(profile, every=_same_every(profile, every))
-        none = profile.windows.take(np.zeros(0, dtype=np.intp))
-        past = Monitoring(profile, none, {}, float(false_alarms or 1), name or "", bool(rolling))
-    else:
-        _same_every(past.reference, every)
-        past = replace(past, went_on=True)
     found, kept = _measured(past, data, time, name, options, notes)
     found = _compared(found, kept, details == "all", seed, progress)
     warn(notes)
     return replace(found, notes=tuple(dict.fromkeys([*found.notes, *map(str, notes)])))
 
 
-def _check(options: dict[str, Any], details: str, rate: Any) -> None:
-    known = [*signature(monitor).parameters, *(field.name for field in fields(Options))]
-    for name in options.keys() - set(known):
-        close = get_close_matches(name, known, 1)
-        meant = f"did you mean {close[0]}=?" if close else "help(cospan.monitor) lists them."
-        raise TypeError(f"monitor has no argument {name}=; {meant}")
-    if details not in ("alarms", "all"):
-        raise InputError(f'details is "alarms" or "all", not {details!r}.')
-    number = isinstance(rate, int | float | np.integer | np.floating)
-    if rate is not None and (
-        isinstance(rate, bool) or not number or not 0 < rate <= sys.float_info.max
-    ):
-        raise InputError(
-            f"{rate!r} is not a number of false alarms; give false_alarms= a number above 0."
-        )
-
-
-def _past(reference: Any, false_alarms: float | None, rolling: bool | None) -> Monitoring | None:
-    """The monitoring to go on from, where one is given."""
-    if isinstance(reference, str | os.PathLike) and is_monitoring_file(reference):
-        reference = Monitoring.load(reference)
-    if not isinstance(reference, Monitoring):
-        return None
-    both = {
-        "false_alarms": (false_alarms, reference.rate),
-        "rolling": (rolling, reference.rolling),
-    }
-    for key, (given, own) in both.items():
-        if given is not None and given != own:
-            raise InputError(
-                f"This monitoring was begun with {key}={own!r}; leave that out, or begin a new one."
-            )
-    return reference
-
-
-def _profile(
-    reference: Any, time: Any, every: Any, options: dict[str, Any], notes: list[Note]
-) -> Profile:
-    if isinstance(reference, str | os.PathLike) and (
-        is_profile_file(reference) or os.fspath(reference).endswith(".cospan")
-    ):
-        return Profile.load(reference)
-    if isinstance(reference, Profile):
-        return reference
-    if not isinstance(time, str | None):
-        time = every = None  # the times of the reference are not given
-    return learn_profile(reference, notes, time, every, **options)
+def _begun(
+    reference: Any,
+    time: Any,
+    every: Any,
+    rate: float | None,
+    rolling: bool | None,
+    options: dict[str, Any],
+) -> Monitoring:
+    """The monitoring to go on from, or a new one without windows."""
+    path = os.fspath(reference) if isinstance(reference, str | os.PathLike) else ""
+    if path and is_monitoring_file(path):
+        reference = Monitoring.load(path)
+    elif path and (is_profile_file(path) or path.endswith(".cospan")):
+        reference = Profile.load(path)
+    if isinstance(reference, Monitoring):
+        own = ("false_alarms", rate, reference.rate), ("rolling", rolling, reference.rolling)
+        for key, given, known in own:
+            if given not in (None, known):
+                raise InputError(
+                    f"This monitoring was begun with {key}={known!r}; leave that out, or begin a "
+                    "new one."
+                )
+        _same_every(reference.reference, every)
+        return replace(reference, went_on=True)
+    if not isinstance(reference, Profile):
+        how = {"time": time, "every": every} if isinstance(time, str | None) else {}
+        reference = Profile.of(reference, **how, **options)  # an array of times is of the data
+    profile = replace(reference, every=_same_every(reference, every))
+    none = profile.windows.take(np.zeros(0, dtype=np.intp))
+    said = tuple(map(str, profile.notes))
+    return Monitoring(profile, none, {}, float(rate or 1), "", bool(rolling), said)
 
 
 def _same_every(profile: Profile, every: Any) -> Every:
@@ -181,19 +167,15 @@ def _measured(
     time = time if time is not None or not every.timed else profile.time or None
     sources = opened(data, time, **options)
     called = name or (sources[0].name if len(sources) == 1 else f"{len(sources)} sets")
-    for source in sources:
-        if (profile.plan is None) != isinstance(source, Source):
-            kinds = ("an array", "a table") if profile.plan is None else ("a table", "an array")
-            raise InputError(f"{source.name} is {kinds[1]}, and the reference is {kinds[0]}.")
-        if isinstance(source, Source) and source.n_features != len(profile.names):
-            raise InputError(
-                f"{source.name} has {source.n_features} features and the reference "
-                f"{len(profile.names)}."
-            )
+    own = _kind(None if profile.plan is not None else len(profile.names))
+    for one in sources:
+        kind = _kind(one.n_features if isinstance(one, Source) else None)
+        if kind != own:
+            raise InputError(f"{one.name} is {kind}, and the reference is {own}.")
     kept = read_windows(sources, time, every, called, notes)
     if not every.timed and len(old.codes):
         kept = kept._replace(codes=kept.codes + 1 + old.codes[-1])
-    new, found = profile.measure(kept)
+    new, findings = profile.measure(kept)
     _, a, b = np.intersect1d(old.codes, new.codes, return_indices=True)
     changed = (old.counts[a] != new.counts[b]) | (old.digests[a] != new.digests[b])
     for i, j in zip(a[changed], b[changed], strict=True):
@@ -202,22 +184,28 @@ def _measured(
             f"{new.counts[j]:,} rows now given take their place."
         )
         notes.append(Note("window replaced", text, loud=True))
+    both = zip(new.codes.tolist(), new.counts.tolist(), findings, strict=True)
+    met = {c: Window(c, **every.names(c), rows=n, findings=found) for c, n, found in both}
     longer = replace(
         past,
         measured=old.joined(new),
-        met={**past.met, **{code: Met(findings) for code, findings in found.items()}},
-        latest=frozenset(found),
-        name=f"{called} and earlier windows" if len(old.codes) else past.name or called,
+        met={**past.met, **met},
+        latest=frozenset(met),
+        name=f"{called} and earlier windows" if len(old.codes) else called,
     )
     return longer, kept
 
 
+def _kind(features: int | None) -> str:
+    return "a table" if features is None else f"an array of {features} features"
+
+
 def _compared(
-    found: Monitoring, kept: Kept, all_of_them: bool, seed: int, progress: Progress | None
+    found: Monitoring, kept: Kept, every: bool, seed: int, progress: Progress | None
 ) -> Monitoring:
     """With comparisons of the windows that raise an alarm, or of all where that is wanted."""
     profile, met = found.reference, dict(found.met)
-    every = all_of_them or not found.can_judge
+    every = every or not found.can_judge
     windows = [one for one in found.windows if one.code in found.latest]
     wanted = [one for one in windows if one.alarm or (every and one.rows >= FEWEST_ROWS)]
     for done, window in enumerate(wanted):
@@ -230,6 +218,9 @@ def _compared(
                 profile.kept_rows, rows, name_a=profile.name, name_b=window.label, seed=seed,
                 **profile.options,
             )  # fmt: skip
-            findings = tuple(dict.fromkeys((*met[window.code].findings, *pair.findings)))
-            met[window.code] = Met(findings, pair.size, pair.p, pair)
+            one = met[window.code]
+            findings = tuple(dict.fromkeys((*one.findings, *pair.findings)))
+            met[window.code] = replace(
+                one, findings=findings, size=pair.size, p=pair.p, comparison=pair
+            )
     return replace(found, met=met)

@@ -37,7 +37,7 @@ from cospan.model_file import (
 )
 
 from .profile import Measured, Profile
-from .result import Met, Monitoring
+from .result import Monitoring, Window
 from .windows import as_every
 
 MONITORING, MONITORING_VERSION = "cospan monitoring", 5
@@ -110,9 +110,11 @@ def _merged(there: Monitoring, found: Monitoring) -> Monitoring:
         fresh = ~np.isin(new.digests, old.digests)  # counted on from those of the other process
         codes = codes[fresh]
         new = new.take(fresh)._replace(codes=old.codes[-1] + 1 + np.arange(len(codes)))
-    met = {int(a): found.met[int(b)] for a, b in zip(new.codes, codes, strict=True)}
+    met = {**there.met}
+    for code, before in zip(new.codes.tolist(), codes.tolist(), strict=True):
+        met[code] = replace(found.met[before], code=code, **found.every.names(code))
     notes = tuple(dict.fromkeys([*there.notes, *found.notes]))
-    return replace(found, measured=old.joined(new), met={**there.met, **met}, notes=notes)
+    return replace(found, measured=old.joined(new), met=met, notes=notes)
 
 
 # ---- parts -------------------------------------------------------------------------------------
@@ -173,25 +175,26 @@ def _monitoring_parts(found: Monitoring) -> Parts:
 
 def _read_monitoring(read: Reader) -> Monitoring:
     reference, told = _read_profile(read.section("profile")), read.value("met", list)
-    measured = _read_measured(read, len(told))
+    measured, met = _read_measured(read, len(told)), {}
+    assert reference.every is not None
+    both = zip(told, measured.codes.tolist(), measured.counts.tolist(), strict=True)
+    for one, code, count in both:
+        said: dict[str, Any] = {}
+        if one["size"] is not None:
+            size = Size(*(_number(one["size"][name]) for name in ("value", "low", "high")))
+            said = {"size": size, "p": _number(one["p"])}
+        findings = tuple(map(_finding, one["findings"]))
+        names = reference.every.names(code)
+        met[code] = Window(code, rows=count, findings=findings, **names, **said)
     return Monitoring(
         reference,
         measured,
-        dict(zip(measured.codes.tolist(), map(_met, told), strict=True)),
+        met,
         read.number("rate", least=0.0),
         read.value("name", str),
         read.value("rolling", bool),
         tuple(map(str, read.value("notes", list))),
     )
-
-
-def _met(told: dict[str, Any]) -> Met:
-    """What was met in a window, out of a file that may hold anything."""
-    findings, size = tuple(map(_finding, told["findings"])), told["size"]
-    if size is None:
-        return Met(findings)
-    low, high = _number(size["low"]), _number(size["high"])
-    return Met(findings, Size(_number(size["value"]), low, high), _number(told["p"]))
 
 
 def _number(value: Any) -> float:

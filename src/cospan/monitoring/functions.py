@@ -1,16 +1,17 @@
 """What is watched in a window: values of functions that the reference alone fixes.
 
 Each function gives a window one value, with sampling variance 1/n for n rows behind it: means of
-Legendre polynomials of ranks (mean, spread, shape), of what the other columns leave open (given,
-scatter), shares on the arcsine scale (levels, gaps, the most frequent value), and correlations on
-Fisher's scale. What never occurred in the reference, a first gap or a new level, counts two
-standard deviations a row: one row is no alarm, five within days are. Averages of numbers, in the
-user's units, are there to be shown and raise no alarm.
+Legendre polynomials of ranks (mean, and about it spread and shape), of what the other columns leave
+open (given, scatter), shares on the arcsine scale (levels, gaps, the most frequent value), and
+correlations on Fisher's scale. What never occurred in the reference, a first gap or a new level,
+counts two standard deviations a row: one row is no alarm, five within days are. Averages of
+numbers, in the user's units, are there to be shown and raise no alarm.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +37,8 @@ RIDGE = 0.02
 RUNS = 5
 #: A correlation needs more rows than these, both columns must vary, and 1 is not on Fisher's scale.
 FEW_ROWS, VARIES, NEARLY_ONE = 6, 1e-3, 0.98
+#: Windows whose means vary by more deviations than this do not vary by chance.
+MOST_SHIFT = 2.0
 #: Which functions stay where there are too many.
 FIRST = (
     "mean", "missing", "new", "stuck", "spread", "level", "given", "scatter", "shape", "relation",
@@ -124,15 +127,16 @@ class Windowed:
         n = self.sums(known)
         return self.sums(np.where(known, values, 0.0)) / np.maximum(n, 1), n
 
-    def most_frequent(self, values: Floats, known: NDArray[np.bool_]) -> Floats:
+    def most_frequent(self, values: Floats) -> Floats:
         """How often the most frequent value of each window occurs."""
-        v, w = values[known], self.of[known]
-        order = np.lexsort((v, w))
-        v, w = v[order], w[order]
-        edges = np.flatnonzero(np.append(True, (np.diff(v) != 0) | (np.diff(w) != 0)))[: len(v)]
-        top = np.zeros(len(self.starts))
-        np.maximum.at(top, w[edges], np.diff(np.append(edges, len(v))))
-        return top
+        within = np.arange(len(values)) - self.starts[self.of]
+        table = np.full((len(self.starts), within.max() + 1), np.nan)
+        table[self.of, within] = values
+        table.sort(axis=1)
+        place = np.arange(table.shape[1])
+        begins = np.diff(table, axis=1, prepend=np.nan) != 0  # NaN is no run
+        lengths = place - np.maximum.accumulate(np.where(begins, place, 0), axis=1) + 1
+        return np.asarray((lengths * ~np.isnan(table)).max(axis=1), dtype=np.float64)
 
 
 class Functions:
@@ -206,12 +210,14 @@ class Functions:
             if one.levels is not None:
                 yield from self._levels(place, one, name, windows)
                 continue
-            yield Watched("average", name, one.part), *windows.mean(one.values, known)
-            kinds = ("mean", "spread", "shape", "shape")
-            for kind, values in zip(kinds, legendre(ranks[place]), strict=True):
-                yield Watched(kind, name, one.part), *windows.mean(values, known)
-            top = windows.most_frequent(one.values, known)
-            yield Watched("stuck", name, one.part), top, windows.sums(known)
+            average, n = windows.mean(one.values, known)
+            yield Watched("average", name, one.part), average, n
+            mean, *others = (windows.mean(values, known)[0] for values in legendre(ranks[place]))
+            yield Watched("mean", name, one.part), mean, n
+            both = zip(("spread", "shape", "shape"), without_shift(mean, others), strict=True)
+            for kind, values in both:
+                yield Watched(kind, name, one.part), values, n
+            yield Watched("stuck", name, one.part), windows.most_frequent(one.values), n
         if len(self.scored) < 2:
             return
         G = self.scores(read, ranks)
@@ -219,9 +225,10 @@ class Functions:
         for j, sides, sizes, x in zip(self.left, self.sides, self.sizes, rest, strict=True):
             one = read.readings[self.scored[j][0]]
             name, known = read.names[one.column], ~np.isnan(one.values)
-            given, scatter = (3**0.5 * _ranked(*both) for both in ((x, sides), (np.abs(x), sizes)))
-            yield Watched("given", name, one.part), *windows.mean(given, known)
-            yield Watched("scatter", name, one.part), *windows.mean(scatter, known)
+            given, n = windows.mean(3**0.5 * _ranked(x, sides), known)
+            scatter, _ = windows.mean(3**0.5 * _ranked(np.abs(x), sizes), known)
+            yield Watched("given", name, one.part), given, n
+            yield Watched("scatter", name, one.part), scatter, n
         yield from self._relations(G, read, windows)
 
     def _levels(self, place: int, one: Reading, name: str, windows: Windowed) -> Iterator[Measure]:
@@ -246,6 +253,24 @@ class Functions:
             r = both / np.maximum(sd[:, i] * sd[:, j], VARIES**2)
             x = np.arctanh(np.clip(np.where(varies, r, 0.0), -NEARLY_ONE, NEARLY_ONE))
             yield Watched("relation", names[i], names[j]), x, np.where(varies, n - 3.0, 0.0)
+
+
+@cache
+def _shifted(points: int = 201, nodes: int = 60) -> list[Floats]:
+    """Means of the scores of the ranks of a normal column that is shifted."""
+    x, weight = np.polynomial.hermite_e.hermegauss(nodes)
+    rank = 2 * special.ndtr(x + np.linspace(-MOST_SHIFT, MOST_SHIFT, points)[:, None]) - 1
+    return [score @ weight / weight.sum() for score in legendre(rank)]
+
+
+def without_shift(mean: Floats, others: Sequence[Floats]) -> Iterator[Floats]:
+    """Spread and shape about the window's own mean: without what a shift makes of them.
+
+    Days whose means vary would else have spreads that vary with the square of it, with long tails.
+    """
+    shifted, *curves = _shifted()
+    for values, curve in zip(others, curves, strict=True):
+        yield values - np.interp(mean, shifted, curve, left=0.0, right=0.0)
 
 
 def chosen_functions(table: Sequence[Watched]) -> Index:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from cospan.base.checks import as_count
 from cospan.base.notes import Note, warn
 from cospan.base.types import Floats, Index
-from cospan.data import EncodingPlan, Source, encode, notes_of, open_source
+from cospan.data import EncodingPlan, Source, Table, encode, notes_of, open_source
 from cospan.errors import InputError
 from cospan.evidence import Finding, Reading
 
@@ -38,7 +38,7 @@ from .functions import (
 from .windows import Codes, Every, Kept, Rows, as_every, opened, read_windows
 
 #: Rows that are kept of a reference, and rows that are read by the plan at a time.
-KEPT_ROWS, READ_ROWS = 5_000, 100_000
+KEPT_ROWS, READ_ROWS = 5_000, 50_000
 #: A column is of another type where more than this share of its values cannot be read.
 UNREAD = 0.5
 #: Repeated rows are a finding above what is usual: by this many deviations, and by this many rows.
@@ -117,6 +117,7 @@ class Profile:
     options: dict[str, Any]
     windows: Measured
     repeated: float = 0.0  # the largest share of repeated rows in a window
+    notes: tuple[Note, ...] = ()  # what a reader should know
 
     @classmethod
     def of(
@@ -145,11 +146,28 @@ class Profile:
         **options
             For the sources: columns, categorical, numeric, drop, keep.
         """
+        keep, window = as_count(rows, "rows", least=2), None if every is None else as_every(every)
+        if window is None and time is not None:
+            raise InputError(
+                'time= needs every= to say how long a window is, for instance every="day".'
+            )
         notes: list[Note] = []
-        keep = as_count(rows, "rows", least=2)
-        found = learn_profile(data, notes, time, every, keep, name, **options)
+        sources = opened(data, time, **options)
+        name = name or (sources[0].name if len(sources) == 1 else f"{len(sources)} sets")
+        kept = read_windows(sources, time, window or _ONE_WINDOW, name, notes)
+        place = np.repeat(np.arange(len(kept.codes)), np.diff(kept.edges))
+        at = np.sort(np.random.default_rng(0).permutation(len(place))[:keep])
+        read_as = {key: options[key] for key in READ_AS if options.get(key)}
+        plan, names = _plan(kept.rows, sources[0], name, read_as, notes)
         warn(notes)
-        return found
+        nothing = np.zeros((len(kept.codes), 0))
+        bare = cls(
+            name, kept.rows[at] if plan is None else kept.rows.take(at), place[at], plan, names,
+            window, time if isinstance(time, str) else "", read_as,
+            Measured(kept.codes, kept.counts, np.zeros_like(kept.codes), nothing, nothing),
+            notes=tuple(notes),
+        )  # fmt: skip
+        return _with_windows(bare, kept, place)
 
     @property
     def codes(self) -> Codes:
@@ -198,10 +216,10 @@ class Profile:
         X = standard_values(self.table, windows.values, windows.n, self.usual)
         return X, np.where(shown, 0.0, windows.n)
 
-    def measure(self, kept: Kept) -> tuple[Measured, dict[int, tuple[Finding, ...]]]:
-        """Windows of other data, and by their codes what is met in them."""
+    def measure(self, kept: Kept) -> tuple[Measured, list[tuple[Finding, ...]]]:
+        """Windows of other data, and what is met in each."""
         schema = [list(self._schema(columns)) for columns in kept.columns]
-        parts, met = [], {}
+        parts, met = [], []
         bundle = kept.edges[1:] // READ_ROWS
         for group in np.unique(bundle):
             at = np.flatnonzero(bundle == group)
@@ -217,7 +235,7 @@ class Profile:
                 same, usual = float(repeated[k - at[0]]), rows * self.repeated
                 if same > MORE_ROWS + usual + DEVIATIONS * np.sqrt(usual):
                     found += [Finding("repeated rows", detail="within B", a=same, rows=int(rows))]
-                met[int(kept.codes[k])] = tuple(dict.fromkeys(found))
+                met.append(tuple(dict.fromkeys(found)))
             digests = np.add.reduceat(keys >> np.uint64(2), edges[:-1]) >> np.uint64(2)
             parts.append((digests.astype(np.int64), *self.values_of(read, edges[:-1])))
         arrays = (np.concatenate(one) for one in zip(*parts, strict=True))
@@ -274,45 +292,12 @@ class Profile:
         )
 
 
-def learn_profile(
-    data: Any,
-    notes: list[Note],
-    time: Any = None,
-    every: Any = None,
-    rows: int = KEPT_ROWS,
-    name: str | None = None,
-    **options: Any,
-) -> Profile:
-    """:meth:`Profile.of`, with what a reader should know added to `notes` instead of warnings."""
-    window = None if every is None else as_every(every)
-    if window is None and time is not None:
-        raise InputError(
-            'time= needs every= to say how long a window is, for instance every="day".'
-        )
-    sources = opened(data, time, **options)
-    name = name or (sources[0].name if len(sources) == 1 else f"{len(sources)} sets")
-    kept = read_windows(sources, time, window or _ONE_WINDOW, name, notes)
-    place = np.repeat(np.arange(len(kept.codes)), np.diff(kept.edges))
-    at = np.sort(np.random.default_rng(0).permutation(len(place))[:rows])
-    read_as = {key: options[key] for key in READ_AS if options.get(key)}
-    first = sources[0]
-    if isinstance(first, Source):
-        plan, names = None, first.feature_names or tuple(f"x{j}" for j in range(first.n_features))
-    else:
-        plan, names = _plan(kept.rows, name, read_as, notes)
-    nothing = np.zeros((len(kept.codes), 0))
-    bare = Profile(
-        name, kept.rows[at] if plan is None else kept.rows.take(at), place[at], plan, names, window,
-        time if isinstance(time, str) else "", read_as,
-        Measured(kept.codes, kept.counts, np.zeros_like(kept.codes), nothing, nothing),
-    )  # fmt: skip
-    return _with_windows(bare, kept, place)
-
-
 def _plan(
-    rows: Rows, name: str, read_as: dict[str, Any], notes: list[Note]
-) -> tuple[EncodingPlan, tuple[str, ...]]:
-    """How the columns of a table are read, and those that are watched."""
+    rows: Rows, first: Source | Table, name: str, read_as: dict[str, Any], notes: list[Note]
+) -> tuple[EncodingPlan | None, tuple[str, ...]]:
+    """How the columns are read, and those that are watched."""
+    if isinstance(first, Source):
+        return None, first.feature_names or tuple(f"x{j}" for j in range(first.n_features))
     encoded = encode([open_source(rows, name=name, **read_as)])
     # What is left out of the geometry, identifiers and free text, is watched by how it is written.
     notes += [note for note in notes_of(encoded) if note.code != "columns left out"]

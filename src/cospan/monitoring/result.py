@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,11 +46,9 @@ class Window:
         When it begins, and when the next one does; of windows counted in rows its first and its
         last row, counted from 1.
     rows : int
-    size : Size or None
-        How different it is from the reference, as :func:`cospan.compare` says it, with ``.low`` and
-        ``.high``; None where the window was not compared.
-    p : float or None
-        The p-value of that comparison.
+    size, p : Size and float, or None
+        How different it is from the reference (with ``.low`` and ``.high``), and the p-value, as
+        :func:`cospan.compare` says it; None where the window was not compared.
     findings : tuple of Finding
         What was met in the window itself (no data, columns gone or new, repeated rows, absurd
         values), then what the comparison found.
@@ -88,17 +86,17 @@ class Window:
     def to_dict(self) -> dict[str, Any]:
         """Plain types only, for JSON."""
         names = ("rows", "p", "alarm", "level", "status", "findings")
-        shown = ("mean", "missing", "levels")
+        held = {
+            column: {"mean": one.mean, "missing": one.missing, "levels": dict(one.levels)}
+            for column, one in self.columns.items()
+        }
         return {
             "window": self.label,
             "start": str(self.start),
             "end": str(self.end),
             **{name: plain(getattr(self, name)) for name in names},
             "size": None if self.size is None else self.size.to_dict(),
-            "columns": {
-                column: {name: plain(getattr(held, name)) for name in shown}
-                for column, held in self.columns.items()
-            },
+            "columns": plain(held),
         }
 
 
@@ -144,15 +142,6 @@ class Episode:
         }
 
 
-class Met(NamedTuple):
-    """What was met in a window, and what its comparison said, where it was compared."""
-
-    findings: tuple[Finding, ...] = ()
-    size: Size | None = None
-    p: float | None = None
-    comparison: Comparison | None = None
-
-
 @dataclass(frozen=True, eq=False)
 class Monitoring:
     """Windows over time, each compared with a reference. Made by :func:`cospan.monitor`.
@@ -162,8 +151,8 @@ class Monitoring:
     reference : Profile
     measured : Measured
         The windows with data as numbers, in the order of time.
-    met : mapping of int to Met
-        What was met in them, by their codes.
+    met : mapping of int to Window
+        The same by their codes, as they were met, before they are judged.
     rate : float
         False alarms a year that were accepted.
     name : str
@@ -178,7 +167,7 @@ class Monitoring:
 
     reference: Profile
     measured: Measured
-    met: Mapping[int, Met]
+    met: Mapping[int, Window]
     rate: float
     name: str
     rolling: bool = False
@@ -232,7 +221,7 @@ class Monitoring:
         own, new = self.reference.windows, self.measured.take(judged)
         both, W = own.before(new), len(own.codes)
         X, n = self.reference.standard(both)
-        Z, H = np.zeros_like(X), np.zeros((len(X), 2 * X.shape[1]))
+        Z, H = np.zeros_like(X), np.zeros_like(X)
         step = ROLLING_STEP if self.rolling else len(judged)
         for t in range(0, len(judged), step):
             first = max(0, t - ROLLING_GAP)
@@ -249,31 +238,22 @@ class Monitoring:
         level = np.full(len(codes), math.nan)
         level[judged] = found
         first = {digest: k for k, digest in reversed(list(enumerate(digests.tolist())))}
-        made = {code: self._window(code) for code in self._empty(codes[~self._far])}
+        empty, names = self._empty(codes[~self._far]), self.every.names
+        made = {c: Window(c, **names(c), rows=0, findings=(Finding("no data"),)) for c in empty}
         for k, code in enumerate(codes.tolist()):
-            met, enough, twin = self.met[code], rows[k] >= FEWEST_ROWS, first[int(digests[k])]
-            own = [Finding("far", rows=int(rows[k]))] if self._far[k] else []
+            one, enough, twin = self.met[code], rows[k] >= FEWEST_ROWS, first[int(digests[k])]
+            own = [Finding("far", rows=one.rows)] if self._far[k] else []
             if twin != k and enough:
                 own.append(Finding("repeated window", detail=self.every.label(int(codes[twin]))))
             status = "few rows" if math.isnan(level[k]) else "judged"
             made[code] = replace(
-                self._window(code),
-                rows=int(rows[k]),
-                findings=tuple(dict.fromkeys((*own, *met.findings))),
-                size=met.size,
-                p=met.p,
-                comparison=met.comparison,
+                one,
+                findings=tuple(dict.fromkeys((*own, *one.findings))),
                 level=float(level[k]),
                 status=status if self.can_judge or not enough else "cannot judge yet",
                 columns=held_columns(self.reference.table, values[k], n[k]),
             )
         return tuple(made[code] for code in sorted(made))
-
-    def _window(self, code: int) -> Window:
-        """A window without data."""
-        every = self.every
-        begin, end, label = every.start(code), every.end(code), every.label(code)
-        return Window(code, begin, end, label, 0, (Finding("no data"),))
 
     def _empty(self, codes: Codes) -> list[int]:
         """Windows without data where data was due."""

@@ -27,7 +27,6 @@ from cospan.data import (
     Source,
     Table,
     coded,
-    encode,
     family,
     listing,
     numbers,
@@ -36,7 +35,6 @@ from cospan.data import (
     read_ahead,
 )
 from cospan.errors import InputError
-from cospan.model_file import is_file_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,7 +59,6 @@ SEASON = {"day": 7, "hour": 24}
 #: NumPy's units of time; a week is counted by its Mondays, as 1970 began on a Thursday.
 _UNIT = {"hour": "h", "day": "D", "week": "D", "month": "M", "year": "Y"}
 _MONDAY = 3
-_LONGEST = 15  # digits and separators of a number of rows: no table has more
 _MS_PER_DAY = 86_400_000
 #: How UTC is written at the end of a time.
 _UTC = {"Z", "+00:00", "+0000", "+00", "-00:00"}
@@ -123,6 +120,10 @@ class Every:
         text = str(self.start(code))
         return text.replace("T", " ") + ":00" if self.unit == "hour" else text
 
+    def names(self, code: int) -> dict[str, Any]:
+        """Where a window begins and ends, and what it is called."""
+        return {"start": self.start(code), "end": self.end(code), "label": self.label(code)}
+
     def __str__(self) -> str:
         return self.unit if self.timed else f"{self.rows}-rows"
 
@@ -130,16 +131,14 @@ class Every:
 def as_every(given: object) -> Every:
     """`every` as users write it: a unit of time, or a number of rows.
 
-    >>> as_every("week"), as_every(1000), as_every("1000-rows")
-    (Every(unit='week', rows=0), Every(unit='rows', rows=1000), Every(unit='rows', rows=1000))
+    >>> as_every("week"), as_every("1000-rows") == as_every(1000)
+    (Every(unit='week', rows=0), True)
     """
-    if isinstance(given, Every):
-        return given
     text = str(given).strip().lower()
     if text in PER_YEAR:
         return Every(text)
-    found = re.fullmatch(r"([1-9][0-9_,]*)([ -]?rows?)?", text)
-    if found is None or len(found[1]) > _LONGEST:
+    found = re.fullmatch(r"([1-9][0-9_,]{,14})([ -]?rows?)?", text)
+    if found is None:
         raise InputError(
             f"{given!r} is not the length of a window; give every= one of "
             f"{', '.join(PER_YEAR)}, or a number of rows such as 1000-rows."
@@ -210,8 +209,8 @@ class _Sample:
 
     def thin(self) -> _Part:
         """Keep at most `limit` rows of each window."""
-        rows, *arrays = zip(*self.parts, strict=True)
-        part = _Part(joined_rows(rows), *map(np.concatenate, arrays))
+        part = _joined(self.parts)
+        self.parts = []  # so that no more than two copies are in memory
         self.parts = [part.take(part.drawn(self.limit))]
         return self.parts[0]
 
@@ -222,6 +221,11 @@ class _Sample:
         sources = [set(part.sources[a:b].tolist()) for a, b in pairwise(edges)]
         counts = np.array([self.counts[code] for code in codes.tolist()])
         return Kept(codes, counts, part.rows, edges, sources, columns)
+
+
+def _joined(parts: Sequence[_Part]) -> _Part:
+    rows, *arrays = zip(*parts, strict=True)
+    return _Part(joined_rows(rows), *map(np.concatenate, arrays))
 
 
 def _take(rows: Rows, at: Index) -> Rows:
@@ -256,9 +260,6 @@ def opened(data: Any, time: Any, **options: Any) -> list[Source | Table]:
     drop = [*(options.pop("drop", None) or ()), *([time] if isinstance(time, str) else [])]
     sources: list[Source | Table] = []
     for one in data if several and data else [data]:
-        for kind in ("profile", "monitoring"):
-            if isinstance(one, str | os.PathLike) and is_file_of(one, f"cospan {kind}"):
-                raise InputError(f"{os.fspath(one)} is a {kind} file; name the data itself.")
         source = open_source(one, drop=drop or None, **options)
         if isinstance(time, str) and not isinstance(source, Table):
             raise InputError(
@@ -317,7 +318,7 @@ def _blocks(
     """Rows as they come, with their times in days since 1970 where a column has them."""
     days = np.zeros(0)
     if isinstance(source, Source):
-        for chunk in encode([source])[0].chunks():
+        for chunk in source.chunks():
             yield np.asarray(chunk.rows, dtype=np.float64), days
         return
     own, zones = list(source.columns), set[str]()
@@ -337,34 +338,30 @@ def _days(array: pa.Array, where: str, zones: set[str]) -> Floats:
     """Days since 1970 of dates, times or texts, NaN where missing; their zones go to `zones`."""
     import pyarrow.compute as pc
 
-    if family(array.type) == "date":
+    kind = family(array.type)
+    if kind == "date":
         zones.add("" if getattr(array.type, "tz", None) is None else "any")
         return numbers(array)
     if array.null_count == len(array):
         return np.full(len(array), np.nan)
-    if family(array.type) not in ("text", "dictionary"):
+    if kind not in ("text", "dictionary"):
         raise InputError(
             f"{where} holds {array.type}, not dates; make dates of it, or cut windows in rows, for "
             'instance every="1000-rows".'
         )
     codes, texts, _ = coded(array)
-    fitting, odd = [], ""
-    for way in (way for way, how in READINGS.items() if how.kind == "date"):
-        values = np.asarray(parsed(texts, way).to_numpy(zero_copy_only=False))
-        if not np.isnan(values).any():
-            fitting.append(values)
-        if way == "iso date":  # which is no other
-            if fitting:
-                break
-            odd = str(texts[int(np.argmax(np.isnan(values)))])
-    if not fitting or any((fitting[0] != values).any() for values in fitting):
+    ways = [way for way, how in READINGS.items() if how.kind == "date"]
+    found = [parsed(texts, way).to_numpy(zero_copy_only=False) for way in ways]
+    fitting = [days for days in found if not np.isnan(days).any()]
+    if len({days.tobytes() for days in fitting}) != 1:
+        odd = str(texts[int(np.argmax(np.isnan(found[0])))])[:40]
         why = "may begin with the day or with the month" if fitting else "is not a date"
         raise InputError(
-            f"{where} holds {odd[:40]!r}, which {why}; write 2020-12-31 or 2020-12-31 23:59:00 "
+            f"{where} holds {odd!r}, which {why}; write 2020-12-31 or 2020-12-31 23:59:00 "
             "(2020/12/31, 31.12.2020, 12/31/2020 will do, too)."
         )
-    found = pc.struct_field(pc.extract_regex(texts, pattern=ZONE), "zone")
-    zones |= set(pc.unique(pc.fill_null(found, "")).to_pylist())
+    zone = pc.struct_field(pc.extract_regex(texts, pattern=ZONE), "zone")
+    zones |= set(pc.unique(pc.fill_null(zone, "")).to_pylist())
     return np.append(fitting[0], np.nan)[codes]
 
 

@@ -60,7 +60,7 @@ def pair_card(subject: Subject) -> Card:
     logs = [np.log(group.kept.weights + 1e-9) for group in found.groups]
     hills = charts.hills([log[:, 1] - log[:, 0] for log in logs], subject.names)
     return Card(headline(found), columns_lead(found), keys_of(subject), big,
-                (hills, charts.ruler(found.size)), points, side, facts_of(subject))  # fmt: skip
+                (hills, charts.ruler(found.size)), points, side)  # fmt: skip
 
 
 def keys_of(subject: Subject) -> tuple[Key, ...]:
@@ -253,4 +253,4 @@ def many_card(subject: Subject) -> Card:
     second = Figure("How often one row of each is told apart,", text, drawn)
     points = tuple(Point(str(change)) for change in found.schema_changes)
     return Card(headline(found), sets_lead(found), keys_of(subject), points=points,
-                side=(first, second), facts=facts_of(subject))  # fmt: skip
+                side=(first, second))  # fmt: skip

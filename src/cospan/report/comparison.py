@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from cospan.comparison import Comparison
 
-from .card import many_card, pair_card
+from .card import facts_of, many_card, pair_card
 from .columns import (
     Subject,
     columns_section,
@@ -25,11 +25,15 @@ from .sections import (
     rows_section,
 )
 
+#: Of more pairs the folded ones say their findings without charts: a page stays below 800 kB.
+MOST_DRAWN = 21
+
 
 def comparison_document(found: Comparison, command: str | None, files: Sequence[str]) -> Document:
     """The document of a comparison, whatever its sets are."""
     subject = Subject(found)
     card = many_card(subject) if subject.many else _pair_card(subject)
+    card = card._replace(facts=facts_of(subject))
     more: list[Block] = []
     sections: list[Section] = []
     if subject.pictures:
@@ -68,8 +72,10 @@ def _pair_parts(subject: Subject) -> Iterator[Section]:
     for place, (i, j) in enumerate(found.by_size):
         pair = Subject(found.pair(i, j))
         looks = subject.looks[i] + subject.looks[j]
-        card = _pair_card(pair)._replace(looks=looks, facts=(), keys=())
+        card = _pair_card(pair)._replace(looks=looks, keys=())
         word = {0: "Farthest", len(found.by_size) - 1: "Closest"}.get(place)
+        if word is None and len(found.by_size) > MOST_DRAWN:
+            card = card._replace(points=tuple(one._replace(chart=None) for one in card.points))
         if word is None:
             title = f"{pair.names[0]} and {pair.names[1]}"
             folds.append(Fold(title, card.lead, (card,), pair_id(i, j)))
