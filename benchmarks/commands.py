@@ -125,8 +125,8 @@ def mishandled(ended, memory=MEMORY):
 
 def first_finding(result, columns):
     """The first finding in the JSON of a comparison, or its first sentence about a column."""
-    for findings in (result["schema_changes"], *(pair["findings"] for pair in result["pairs"])):
-        if findings:
-            return json.dumps(findings[0])
+    found = result["schema_changes"] or result["pairs"][0]["changes"]["verdict"]["findings"]
+    if found:
+        return json.dumps(found[0])
     named = re.compile(r"\b(" + "|".join(map(re.escape, columns)) + r")\b")
     return next(filter(named.search, result["sentences"]), "")

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.integrate import quad
@@ -108,6 +108,7 @@ def test_extremes_of_the_distances():
     assert fisher_rao(P, Q) == pytest.approx(math.pi, abs=8 * EPS)
 
 
+@settings(deadline=None)
 @given(hnp.arrays(float, st.integers(2, 40), elements=st.floats(0.0, 1.0)), st.randoms())
 def test_distances_are_symmetric_and_in_range(weights, random):
     P = (weights + 1e-3) / (weights + 1e-3).sum()
