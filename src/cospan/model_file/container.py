@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 3
 _FORMAT = "cospan model"
 #: What the file of a reference is called in its header, and its format.
-PROFILE, PROFILE_VERSION = "cospan profile", 4
+PROFILE, PROFILE_VERSION = "cospan profile", 5
 # The name of our text in the header.
 _ENTRY = "cospan"
 # Of the header's length, which comes first.

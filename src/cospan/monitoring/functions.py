@@ -218,6 +218,11 @@ class Functions:
             for kind, values in both:
                 yield Watched(kind, name, one.part), values, n
             yield Watched("stuck", name, one.part), windows.most_frequent(one.values), n
+            yield (
+                Watched("new", name, one.part),
+                windows.sums(_far(one.values, self.orders[place])),
+                n,
+            )
         if len(self.scored) < 2:
             return
         G = self.scores(read, ranks)
@@ -253,6 +258,17 @@ class Functions:
             r = both / np.maximum(sd[:, i] * sd[:, j], VARIES**2)
             x = np.arctanh(np.clip(np.where(varies, r, 0.0), -NEARLY_ONE, NEARLY_ONE))
             yield Watched("relation", names[i], names[j]), x, np.where(varies, n - 3.0, 0.0)
+
+
+def _far(values: Floats, order: Floats) -> NDArray[np.bool_]:
+    """Whether a value is further from those of the reference than they are from each other.
+
+    Records come in clusters, but do not go that far: another unit does, and a number for a gap.
+    """
+    if not len(order):
+        return np.zeros(len(values), dtype=bool)
+    low, high = order[[0, -1]]
+    return np.asarray((values < 2 * low - high) | (values > 2 * high - low))
 
 
 @cache

@@ -63,18 +63,18 @@ class Window:
         What :func:`cospan.compare` says of the reference's kept rows and the window's.
     """
 
-    code: int  # its number in time
+    code: int = field(repr=False)  # its number in time
     start: Any
     end: Any
-    label: str
+    label: str = field(repr=False)
     rows: int
-    findings: tuple[Finding, ...]
+    findings: tuple[Finding, ...] = field(repr=False)
     size: Size | None = None
     p: float | None = None
     level: float = math.nan
     status: str = "no data"
-    columns: Mapping[str, Held] = field(default_factory=dict)
-    comparison: Comparison | None = None
+    columns: Mapping[str, Held] = field(default_factory=dict, repr=False)
+    comparison: Comparison | None = field(default=None, repr=False)
 
     @property
     def alarm(self) -> bool:
@@ -124,7 +124,7 @@ class Episode:
     end: Any
     alarm: Window
     columns: tuple[str, ...]
-    announced: tuple[tuple[Window, tuple[str, ...]], ...] = ()
+    announced: tuple[tuple[Window, tuple[str, ...]], ...] = field(default=(), repr=False)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
