@@ -95,6 +95,10 @@ def made_of_sentence(verdict: Verdict) -> str:
     return MADE_OF[verdict.mostly].format(share=f"{verdict.shares[verdict.mostly]:.0%}")
 
 
+#: An interval narrower than this has a digit more.
+CLOSE = 0.015
+
+
 def interval_words(size: Size) -> str:
     """Below the size: what guessing would give, and the interval.
 
@@ -103,7 +107,7 @@ def interval_words(size: Size) -> str:
     """
     if math.isnan(size.low):
         return "Guessing: 50."
-    close = size.high - size.low < 0.015
+    close = size.high - size.low < CLOSE
     low, high = (f"{100 * end:.1f}" if close else of_hundred(end) for end in (size.low, size.high))
     return f"Guessing: 50. 95% interval: {low} to {high}."
 

@@ -38,7 +38,7 @@ from cospan.base.types import Floats, Index
 # own for the classes.
 _CHANCE, _CHANCE_OWN = 0.05, 0.02
 # Above this there is no telling which labels are the right ones.
-_LARGEST_RATE = 0.4
+_LEAST_RATE, _LARGEST_RATE = 1e-6, 0.4
 # Above this, flips count only where at most so many other rows are on the wrong side.
 _MANY, _FEW_OTHERS = 0.12, 0.03
 # An empty gap between two classes: in units of the spread of both, and how far apart they are.
@@ -52,6 +52,8 @@ _MOST_ROWS = 10_000
 # Gains, as multiples of the clean fit's, and rates to start from: flips hide how steep the
 # probabilities are, and there may be a second minimum near the clean fit.
 _STARTS = ((1.2, 0.02), (1.6, 0.05), (2.5, 0.1))
+#: Rates to start from where all flips come from one class: of this one, and of the others.
+_ONE_CLASS = (0.1, 1e-3)
 
 
 class Flips(NamedTuple):
@@ -117,7 +119,7 @@ def fit_flips(weights: Floats, own: Index) -> Flips:
 def fit_rates(weights: Floats, own: Index, known: Flips) -> Flips:
     """The rates of flips among other rows, whose classes are known from before."""
     n, K = weights.shape
-    q, rates = known.probabilities(weights), np.full(K, 0.05)
+    q, rates = known.probabilities(weights), np.full(K, _STARTS[1][1])
     for _ in range(_STEPS if n and K > 1 else 0):  # expectation and maximisation
         joint = q * _label_given(rates, own)
         joint /= np.maximum(joint.sum(axis=1, keepdims=True), NOT_ZERO)
@@ -161,8 +163,8 @@ def _explained(z: Floats, own: Index, start: Floats) -> Floats:
     one = [[steeper * clean[0], *clean[1:], math.log(guess)] for steeper, guess in _STARTS]
     shared, with_one = _best_fit(z, own, one)
     # All flips come from one class, or from each its share.
-    guesses = np.log(np.where(np.eye(K, dtype=bool), 0.1, 1e-3))
-    each = [[1.6 * clean[0], *clean[1:], *rates] for rates in guesses]
+    guesses = np.log(np.where(np.eye(K, dtype=bool), *_ONE_CLASS))
+    each = [[_STARTS[1][0] * clean[0], *clean[1:], *rates] for rates in guesses]
     apart, with_each = _best_fit(z, own, [*each, [*shared[:K], *[shared[K]] * K]])
     best, less, more = clean, surprise, K
     if _chance_of(2 * n * (surprise - with_one), 1) < _CHANCE:
@@ -176,7 +178,7 @@ def _best_fit(z: Floats, own: Index, starts: Sequence[ArrayLike]) -> tuple[Float
 
     K, found = z.shape[1], []
     for start in map(np.asarray, starts):
-        rates = [(math.log(1e-6), math.log(_LARGEST_RATE))] * (len(start) - K)
+        rates = [(math.log(_LEAST_RATE), math.log(_LARGEST_RATE))] * (len(start) - K)
         bounds = [(0.0, None), *[(None, None)] * (K - 1), *rates]
         x = minimize(_surprise, start, (z, own), jac=True, method="L-BFGS-B", bounds=bounds).x
         q = softmax(x[0] * z + np.append(0.0, x[1:K]), axis=1)

@@ -33,6 +33,8 @@ from cospan.evidence import (
 from cospan.model import JointFrame, angles_of, fit_calibration, log_odds_of
 
 RAW_BINS = 30  # of histograms of angles that are no probabilities
+#: Sizes as the map of sets takes them: nothing is at no distance, nor infinitely far.
+PLACED = (0.501, 0.9999)
 
 
 class Pairs(NamedTuple):
@@ -127,7 +129,7 @@ def place_sets(sizes: Floats) -> tuple[Floats, list[tuple[int, int]]]:
     from scipy.sparse.csgraph import minimum_spanning_tree
 
     K = len(sizes)
-    distance = np.sqrt(2) * ndtri(np.clip(sizes, 0.5 + 1e-3, 1 - 1e-4))
+    distance = np.sqrt(2) * ndtri(np.clip(sizes, *PLACED))
     np.fill_diagonal(distance, 0.0)
     centre = np.eye(K) - 1 / K
     values, vectors = np.linalg.eigh(-0.5 * centre @ distance**2 @ centre)

@@ -23,7 +23,7 @@ from .columns import (
 )
 from .engine import FEWEST_LABELLINGS, FEWEST_ROWS, Smallest, find
 from .findings import Finding
-from .functions import OTHER, Reading, legendre
+from .functions import OTHER, Reading, legendre, normal_scores
 from .parts import feature_parts
 from .quality import QualityNote
 from .relations import PairChange, PairTable
@@ -37,6 +37,6 @@ __all__ = [
     "FEWEST_LABELLINGS", "FEWEST_ROWS", "OTHER", "SQUARE", "Changes", "Column", "FeatureChange",
     "FeatureTable", "Finding", "Fold", "Held", "PairChange", "PairTable", "QualityNote", "Reading",
     "RowsToCheck", "Separation", "Size", "Smallest", "Totals", "Verdict", "columns_of",
-    "feature_parts", "find", "find_changes", "legendre", "plan_from", "read_columns",
-    "repeated_rows", "separation", "shift_test", "size_of", "size_word",
+    "feature_parts", "find", "find_changes", "legendre", "normal_scores", "plan_from",
+    "read_columns", "repeated_rows", "separation", "shift_test", "size_of", "size_word",
 ]  # fmt: skip

@@ -48,8 +48,12 @@ MOST_IDENTITIES, PREDICTED, MOST_TERMS, HOLDS, BREAKS = 10, 0.7, 100, 1e-3, 20.0
 IQR, FAR = 1.35, 5.0
 #: Values of functions are made in blocks of about this size.
 BLOCK_BYTES = 16_000_000
+#: Ranks end here before they become normal scores, which end at 3.1 then.
+WITHIN_ENDS = 0.998
 #: A function that varies less says nothing: its values are the same but for rounding.
 SAME_FUNCTION = 1e-9
+#: The share of the rows, those with the smallest residuals, that an identity is fitted to again.
+MOST_ROWS = 0.75
 
 #: What all rare levels of a category are called together.
 OTHER = "(other)"
@@ -397,6 +401,11 @@ def legendre(u: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     )
 
 
+def normal_scores(ranks: Floats) -> Floats:
+    """Ranks from -1 to 1 as values of a normal distribution; the ends are cut."""
+    return np.asarray(special.ndtri((WITHIN_ENDS * ranks + 1) / 2))
+
+
 def _centred(values: Floats) -> tuple[Floats, float]:
     """Values less their mean, with NaN as 0, and their standard deviation."""
     unknown = np.isnan(values)
@@ -415,7 +424,7 @@ def _scores(readings: Sequence[Reading], margins: Sequence[Margin]) -> Scores:
         if reading.levels is None:
             score = np.zeros(len(known))
             rank = margin.ranks.of(reading.values[known])
-            score[known] = special.ndtri((0.998 * rank + 1) / 2)
+            score[known] = normal_scores(rank)
             found.append((reading.column, "", score))
         shares = [(level, reading.values == code) for code, level in margin.levels]
         for level, there in (*shares, ("missing", ~known)):
@@ -451,7 +460,7 @@ def _broken(y: Floats, X: Floats) -> NDArray[np.bool_]:
     for _ in range(4):
         coefficients = np.linalg.lstsq(design[rows], y[rows], rcond=None)[0]
         residual = np.abs(y - design @ coefficients)
-        error = float(np.quantile(residual, 0.75))
+        error = float(np.quantile(residual, MOST_ROWS))
         rows = residual <= error
     return np.asarray((residual > BREAKS * max(error, SAME_VALUE)) & (error <= HOLDS))
 

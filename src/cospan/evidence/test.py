@@ -50,8 +50,13 @@ PAIRED = 100
 BENT, SQUARE = 40, "²"
 #: The least standard deviation of a difference of correlations: below, one row would make it.
 LEAST_SPREAD = 0.15
-#: Directions whose second moments are compared.
-DIRECTIONS = 32
+#: Directions whose second moments are compared, and how far large ones are shortened: all as one
+#: would be noise, none the first alone.
+DIRECTIONS, SHORTENED, FLOOR = 32, 0.25, 0.1
+#: Pairs of functions that are compared at once.
+AT_ONCE = 256
+#: The smallest p-value that labellings can give, with room for rounding.
+SMALLEST = 1.5
 #: 0/1 functions with fewer expected in the smaller set have their exact distribution.
 RARE = 30
 #: Functions of other families that are 0 or 1; and how near two values of a function are one.
@@ -199,7 +204,7 @@ def _concluded(
         np.log(LEVEL / 2) - np.log(effective) - log_p[:, 0] + log_tail(z2[:, 0])
     )
     smallest = 1 / Z.shape[1]
-    if p > 1.5 * smallest:  # no column is named where the whole is not
+    if p > SMALLEST * smallest:  # no column is named where the whole is not
         adjusted = np.maximum(adjusted, p)
     return Evidence(
         p, functions, Z[:, 0].astype(np.float64), unit, family, first, second,
@@ -228,9 +233,9 @@ def _step_down(log_p: Floats) -> tuple[Floats, float]:
     true, others = log_p[order, :1], log_p[order, 1:]
     least = np.minimum.accumulate(others[::-1], axis=0)[::-1]
     p = (1 + (least <= true).sum(axis=1)) / n
-    number = max(0.05 / float(np.quantile(np.exp(least[0]), 0.05)), 1.0)
+    number = max(LEVEL / float(np.quantile(np.exp(least[0]), LEVEL)), 1.0)
     tail = np.minimum(p, np.exp(true[:, 0]) * number)
-    p = np.where(p * n < 1.5, tail, p)
+    p = np.where(p * n < SMALLEST, tail, p)
     adjusted = np.empty(len(order))
     adjusted[order] = np.maximum.accumulate(np.minimum(p, 1.0))
     return adjusted, number
@@ -308,15 +313,15 @@ def _correlations(rows: RowFunctions, labellings: Labellings) -> tuple[list[Func
         for mean, square in zip(means, labellings.means(G**2), strict=True)
     ]
     Z = np.empty((len(i), len(labellings.labels)), np.float32)
-    for at in range(0, len(i), 256):
-        a, b = i[at : at + 256], j[at : at + 256]
+    for at in range(0, len(i), AT_ONCE):
+        a, b = i[at : at + AT_ONCE], j[at : at + AT_ONCE]
         r = labellings.means(G[a] * G[b])
         for one, mean, spread in zip(r, means, spreads, strict=True):
             one -= mean[a] * mean[b]
             one *= spread[a]
             one *= spread[b]
         difference = (r[0] - r[1]) * labellings.root
-        Z[at : at + 256] = difference / np.maximum(
+        Z[at : at + AT_ONCE] = difference / np.maximum(
             difference.std(axis=1, keepdims=True), LEAST_SPREAD
         )
     found = [
@@ -344,7 +349,8 @@ def _joint(
     length = np.square(U).sum(axis=0)
     U = _standard(U)
     values, vectors = np.linalg.eigh(U @ U.T / U.shape[1])
-    main = vectors[:, -DIRECTIONS:] / (np.maximum(values[-DIRECTIONS:], 0) + 0.1) ** 0.25
+    largest = np.maximum(values[-DIRECTIONS:], 0) + FLOOR
+    main = vectors[:, -DIRECTIONS:] / largest**SHORTENED
     Y = main.T @ U
     a, b = np.triu_indices(len(Y))
     m = labellings.differences(np.ascontiguousarray(G.T))

@@ -28,12 +28,12 @@ FEWEST_WINDOWS = 14
 PERIODS = 4
 #: Slack k = 1/2 + 1/√W: a shift below the error of the reference's own mean cannot be told.
 SLACK = 0.5
-#: Standard errors that are added to an autocorrelation, and the largest there is.
-ERRORS, MOST_ALIKE = 1.5, 0.97
+#: Standard errors that are added to an autocorrelation, the smallest to divide by, and the largest.
+ERRORS, LEAST_ALIKE, MOST_ALIKE = 1.5, 0.05, 0.97
 #: The threshold of a function is h (1 + RESEMBLING g / W).
 RESEMBLING = 6.0
 #: Simulated functions, all AR(1/2): where windows are independent alarms are rarer than stated.
-SIMULATED, AR = 20_000, 0.5
+SIMULATED, AR, SEED = 20_000, 0.5, 7
 #: The share of the largest sums that an exponential is fitted to, and the most windows simulated.
 TAIL, MOST_SIMULATED = 0.01, 400
 #: Kinds of functions that say something of two columns, or of one given the others.
@@ -61,7 +61,7 @@ def long_run(D: Floats) -> Floats:
     r1, r2 = lagged(1), lagged(2)
     error = np.sqrt(np.clip(1 - r1 * r1, 0, 1) / W)
     r = np.clip(r1 + ERRORS * error, 0, MOST_ALIKE)
-    slow = np.clip(r2 / np.maximum(r1, 0.05), r, MOST_ALIKE)
+    slow = np.clip(r2 / np.maximum(r1, LEAST_ALIKE), r, MOST_ALIKE)
     phi = np.where(np.minimum(r1, r2) > 2 / np.sqrt(W), slow, r)
     return np.where(total > 1e-9, 1 + 2 * r / (1 - phi), 1.0)
 
@@ -75,7 +75,7 @@ def threshold(windows: int, functions: int, rate: float, per_year: float) -> flo
     True
     """
     W, T = min(windows, MOST_SIMULATED), int(min(np.ceil(per_year), MOST_SIMULATED))
-    rng = np.random.default_rng(7)
+    rng = np.random.default_rng(SEED)
     X = rng.standard_normal((W + T, SIMULATED), dtype=np.float32)
     for t in range(1, W + T):
         X[t] = np.float32(AR) * X[t - 1] + np.float32(np.sqrt(1 - AR**2)) * X[t]

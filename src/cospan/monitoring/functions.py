@@ -21,7 +21,7 @@ from scipy import special
 from cospan.base.keys import row_keys
 from cospan.base.types import Floats, Index
 from cospan.data import Encoder, EncodingPlan
-from cospan.evidence import Held, Reading, legendre
+from cospan.evidence import Held, Reading, legendre, normal_scores
 
 #: Functions that are watched at most, relations among them, and levels of a category.
 MOST_FUNCTIONS, MOST_RELATIONS, LEVELS = 500, 60, 8
@@ -191,7 +191,7 @@ class Functions:
             if level >= 0:
                 found[:, k] = read.readings[place].values == level
             else:
-                found[:, k] = np.nan_to_num(special.ndtri((0.998 * ranks[place] + 1) / 2))
+                found[:, k] = np.nan_to_num(normal_scores(ranks[place]))
         return (found - self.center) / self.unit
 
     def measured(self, read: Read, starts: Index, run: int = RUNS) -> Iterator[Measure]:
@@ -218,11 +218,8 @@ class Functions:
             for kind, values in both:
                 yield Watched(kind, name, one.part), values, n
             yield Watched("stuck", name, one.part), windows.most_frequent(one.values), n
-            yield (
-                Watched("new", name, one.part),
-                windows.sums(_far(one.values, self.orders[place])),
-                n,
-            )
+            far = _far(one.values, self.orders[place])
+            yield Watched("new", name, one.part), windows.sums(far), n
         if len(self.scored) < 2:
             return
         G = self.scores(read, ranks)
