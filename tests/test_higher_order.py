@@ -110,8 +110,6 @@ def test_a_given_centre_and_the_choices_of_the_costs_are_kept():
     direct = ManyFrame.fit([X - center for X in sets], span="linear", center="none", shrinkage=0.2)
     assert found.names == ("x", "y", "z")
     assert_allclose(found.sigma, direct.sigma, atol=1e-12)
-    with pytest.raises(InputError, match="There are 2 names for 3 sets"):
-        ManyFrame.of_costs(summaries, costs, "xy")
 
 
 def test_few_rows_of_many_features_have_their_frame_in_the_span():

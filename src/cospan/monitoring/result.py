@@ -163,6 +163,15 @@ class Monitoring:
         What a reader should know.
     latest : frozenset of int
         The codes of the windows that the last call of `monitor` read.
+
+    Examples
+    --------
+    >>> from cospan import monitor
+    >>> rng = np.random.default_rng(0)
+    >>> later = rng.normal(size=(1000, 2)) * np.repeat([1, 3], 500)[:, None]
+    >>> found = monitor(rng.normal(size=(5000, 2)), later, every=250)
+    >>> [window.alarm for window in found.windows]
+    [False, False, True, True]
     """
 
     reference: Profile
