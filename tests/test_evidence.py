@@ -144,6 +144,22 @@ def test_a_comparison_of_very_many_rows_counts_all_of_them():
     assert [one.column for one in found.findings] == ["x1"]
 
 
+def test_levels_and_gaps_of_very_many_rows_are_all_counted():
+    """Seven in a thousand more of a level, and of gaps, are no evidence in the rows that are kept."""
+
+    def table(seed, more):
+        draw = rng(seed)
+        kind = np.where(draw.random(120_000) < 0.2 + more, "b", "a")
+        gaps = draw.random(120_000) < 0.1 + more
+        return pd.DataFrame({"kind": kind, "x": np.where(gaps, np.nan, draw.normal(size=120_000))})
+
+    found = compare(table(0, 0.0), table(1, 0.007))
+    assert {(one.kind, one.column) for one in found.findings} == {
+        ("level", "kind"),
+        ("missing", "x"),
+    }
+
+
 def test_groups_of_rows_are_relabelled_together():
     """Rows of a patient resemble each other: forty patients are no 400 rows."""
     alone, together = 0, 0

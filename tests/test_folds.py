@@ -233,3 +233,12 @@ def test_far_out_rows_are_found_whatever_the_tails(kind):
     usual = found.further.kept.typicality[:, 0]
     assert np.mean(usual[:200] <= 0.1) <= 0.16
     assert np.mean(usual[200:] <= 0.01) >= 0.85
+
+
+def test_curved_maps_of_many_rows_are_judged_out_of_fold():
+    """Two peaks against one, of the same mean and variance: only a curved map tells them apart."""
+    rng = np.random.default_rng(5)
+    one = rng.normal(size=(1_500, 2))
+    two = np.column_stack([rng.choice([-1, 1], 1_500) + 0.2 * rng.normal(size=1_500), one[:, 1]])
+    assert compare(one, two, n_permutations=19).size > 0.7
+    assert compare(one, two, n_permutations=19, curve=None).size < 0.6

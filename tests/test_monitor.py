@@ -471,6 +471,7 @@ def test_profiles_and_monitorings_survive_the_file(profile, later, tmp_path):
     same(found, again)
     kept = Monitoring.load(found.save(tmp_path / "watch.cospan"))
     same(found, kept)
+    assert (str(found), repr(found)) == (str(kept), repr(kept))
     assert kept.windows[-1].size.low == found.windows[-1].size.low
     pair = compare(tmp_path / "usual.cospan", of_window(later, found.windows[-1]))
     assert pair.size == found.windows[-1].size

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan.audit import LabelAudit
 from cospan.base.notes import Note
@@ -287,11 +286,6 @@ class Comparison:
     def ids(self) -> Names:
         """(n,): identifiers of those rows: row numbers, index values or file names."""
         return joined([group.kept.ids for group in self.every_group])
-
-    @property
-    def neither(self) -> NDArray[np.bool_]:
-        """(n,): rows that are like no set, at most one in twenty of them by mistake."""
-        return np.concatenate([group.neither for group in self.every_group])
 
     @cached_property
     def rows(self) -> tuple[RowToCheck, ...]:

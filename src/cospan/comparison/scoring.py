@@ -268,9 +268,6 @@ class Group:
             return np.zeros(len(self.kept.ids), dtype=bool)
         return below_rate(p, NEITHER_RATE)
 
-    def __repr__(self) -> str:
-        return f"Group({self.name!r}, n={self.n}, kept={len(self.ids)}, total={self.total})"
-
 
 Sides = Callable[[Names], NDArray[np.intp]]  # the sets that labels name, by number
 

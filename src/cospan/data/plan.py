@@ -273,10 +273,6 @@ class EncodingPlan:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"This is not an encoding plan, or it is damaged ({error}).") from None
 
-    def __repr__(self) -> str:
-        left = f", {len(self.left_out)} left out" if self.left_out else ""
-        return f"<EncodingPlan: {len(self.used)} columns{left} → {self.n_features} features>"
-
 
 def _column(content: Mapping[str, Any]) -> ColumnPlan:
     """One column out of a file that may hold anything."""

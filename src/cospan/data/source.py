@@ -192,10 +192,6 @@ class Source:
         """The different labels, sorted as text."""
         return classes_in(self.chunks())
 
-    def __repr__(self) -> str:
-        rows = "?" if self.n_rows is None else f"{self.n_rows:,}"
-        return f"Source({self.name!r}, {rows} rows × {self.n_features:,} features)"
-
 
 class _Cleaning:
     """One pass over a source: its blocks as finite float chunks, of uneven size."""

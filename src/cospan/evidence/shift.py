@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -120,10 +119,6 @@ class Separation:
     overlap: float  # mass that both groups have in common
     n_a: int  # how many angles
     n_b: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain types only."""
-        return {**vars(self), "auc": self.auc.to_dict()}
 
 
 def separation(theta_a: ArrayLike, theta_b: ArrayLike, *, bins: int | None = None) -> Separation:

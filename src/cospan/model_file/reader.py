@@ -70,11 +70,6 @@ class Reader:
             raise ModelFileError(f"The model's setting {name!r} is out of its range.")
         return float(value)
 
-    def integer(self, name: str, *, least: int = 0, most: int) -> int:
-        value: int = self.value(name, int)
-        self.number(name, least, most)
-        return value
-
     def counts(self, name: str, count: int) -> list[int]:
         """So many whole numbers of at least 0."""
         found: list[int] = self.value(name, list)

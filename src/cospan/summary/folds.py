@@ -92,20 +92,6 @@ class FoldedSummary:
     sample: RowSample  # of all rows
     dealt: Index  # the fold of each row of the sample
 
-    @classmethod
-    def of_rows(
-        cls, rows: Array, dealt: Index, whole: Summary, n_folds: int, weights: Floats | None = None
-    ) -> FoldedSummary:
-        """The folds of a summary's sampled rows, given in the order of arrival."""
-        parts: list[Summary | None] = []
-        for fold in range(n_folds):
-            place = np.flatnonzero(dealt == fold)
-            own = None if weights is None else weights[place]
-            none = len(place) == 0 or (own is not None and not own.any())
-            parts.append(None if none else _of_rows(rows[place], own, whole))
-        order = np.argsort(np.argsort(whole.sample.index))
-        return cls(tuple(parts), whole.sample, dealt[order])
-
     @cached_property
     def whole(self) -> Summary:
         """The summary of all rows."""
