@@ -145,7 +145,7 @@ def test_a_comparison_of_very_many_rows_counts_all_of_them():
 
 
 def test_levels_and_gaps_of_very_many_rows_are_all_counted():
-    """Seven in a thousand more of a level, and of gaps, are no evidence in the rows that are kept."""
+    """Seven in a thousand more of a level and of gaps: no evidence in the rows that are kept."""
 
     def table(seed, more):
         draw = rng(seed)
