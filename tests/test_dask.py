@@ -306,6 +306,19 @@ def test_the_estimator_fits_to_collections(classes):
         AlignmentAngleClassifier().fit(lazy(X), y[:5])
 
 
+def test_curved_maps_are_learned_from_collections():
+    from cospan import AlignmentAngleClassifier
+
+    draw = np.random.default_rng(5)
+    one, two = draw.normal(size=(2, 1_500, 2))
+    two[:, 0] = draw.choice([-1, 1], 1_500) + 0.2 * two[:, 0]  # two peaks of the same variance
+    X, y = np.concatenate([one, two]), np.repeat(["one", "two"], 1_500)
+    expected = AlignmentAngleClassifier().fit(X, y)
+    found = AlignmentAngleClassifier().fit(lazy(X), da.from_array(y, chunks=1_000))
+    assert expected.score(X, y) > 0.65
+    assert_allclose(found.predict_proba(X), expected.predict_proba(X), atol=1e-6)
+
+
 def test_alignments_of_unknown_length_have_posteriors_and_say_so():
     A, B = rows(120, d=4, seed=1), rows(100, d=4, seed=2)
     frame = JointFrame.fit(A, B, shrinkage=0.1)

@@ -402,3 +402,9 @@ def test_how_identifiers_and_free_text_are_written_is_watched_beside_the_rows():
         len(text), sum(map(str.isdigit, text)), sum(map(str.isalpha, text)), 1, 4, 1
     ]  # fmt: skip
     assert EncodingPlan.from_dict(source.plan.to_dict()).watched == source.plan.watched
+
+
+def test_numbers_that_are_categories_are_written_as_people_write_them():
+    codes = np.tile([1.0, 0.5, 123456789012.0, np.nan], 25)
+    (plan,) = [opened(pd.DataFrame({"code": codes}), categorical=["code"]).plan]
+    assert set(plan["code"].levels) == {"1", "0.5", "123456789012"}

@@ -296,6 +296,17 @@ def test_rows_to_check_name_the_values_that_conflict():
     assert "w 60" in page
 
 
+def test_rows_to_check_name_the_level_that_conflicts():
+    A, B = (pd.DataFrame({"x": np.zeros(300), "k": [most] * 300}) for most in "ab")
+    A["x"], B["x"] = np.random.default_rng(1).normal(size=(2, 300))
+    A.loc[9, "k"], B.loc[5, "k"] = "b", "a"
+    found = compare(A, B, categorical=["k"], keep=["k"], **FEW)
+    row = next(row for row in found.rows if row.id == 9 and row.set == "A")
+    (reason,) = row.reasons
+    assert (reason.column, reason.value) == ("k", "b")
+    assert [round(low, 3) for low, _ in reason.usual] == [0.003, 0.997]
+
+
 def test_names_from_the_data_are_only_names():
     found = cases.hostile_comparison()
     page = render(document_of(found), "html")
