@@ -20,8 +20,8 @@ from cospan.base.arrays import to_numpy
 from cospan.base.checks import as_count, as_rows, as_seed, check_names, feature_names_of, is_real
 from cospan.base.tables import make_dataframe
 from cospan.base.types import Array, Bools, Floats
-from cospan.distribution import angle_auc, angle_histogram, fisher_rao
 from cospan.errors import InputError
+from cospan.evidence import angle_histogram, fisher_rao, rank_auc
 from cospan.model import Given, JointFrame, Settings
 from cospan.summary import Summary
 
@@ -291,7 +291,7 @@ def _change(
             together = np.corrcoef(rankdata(theta), rankdata(reference))[0, 1]
         if is_b is not None:
             a, b = theta[~is_b], theta[is_b]
-            apart, auc = _fisher_rao(a, b, bins), angle_auc(a, b)
+            apart, auc = _fisher_rao(a, b, bins), rank_auc(a, b)
         moved = alpha, change.mean(), np.quantile(change, 0.95), flips, together
         measured.append((*moved, _fisher_rao(reference, theta, bins), apart, auc))
     return SettingChange(parameter, value, *(float(x) for x in np.mean(measured, axis=0)))
