@@ -48,7 +48,7 @@ def prepared_matrices(frame, A, B):
     """S̃_A and S̃_B straight from the definition."""
     d, alpha = A.shape[1], frame.shrinkage
     w_a, w_b = weights_of(A, B, frame.balance)
-    S_A, S_B = moments(A, frame.center_a, w_a), moments(B, frame.center_b, w_b)
+    S_A, S_B = moments(A, frame.geometry.about(0), w_a), moments(B, frame.geometry.about(1), w_b)
     lam = (np.trace(S_A) + np.trace(S_B)) / (2 * d)
     assert mean_variance(frame) == pytest.approx(lam, rel=1e-12)
     return tuple((1 - alpha) * S + alpha * lam * np.eye(d) for S in (S_A, S_B))
@@ -128,7 +128,7 @@ class TestEverySetting:
         frame = self.fit(A, B, center, balance, shrinkage)
         S = dict(zip("AB", prepared_matrices(frame, A, B), strict=True))
         weights = dict(zip("AB", weights_of(A, B, balance), strict=True))
-        centres = {"A": frame.center_a, "B": frame.center_b}
+        centres = {"A": frame.geometry.about(0), "B": frame.geometry.about(1)}
         found = frame.leave_one_out(A, B, weighting="frame")
         for side, rows, alignment in (("A", A, found.a), ("B", B, found.b)):
             for i in range(0, len(rows), 7):

@@ -401,7 +401,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         of the class, whatever its distribution. `predict` names a class all the same.
         """
         fitted, rows = self._for_scoring(X)
-        known = fitted.model.typicality
+        known = fitted.model.answering.typicality
         if known is None or fitted.weighting == "frame":
             raise InputError(
                 "There is no typicality here: it needs leave-one-out costs of the training rows, "

@@ -1,27 +1,18 @@
-"""Directions of a frame: their table, their extremes, their part of the difference, and truncation.
-
-The Bhattacharyya distance of the two sets' Gaussian fits is a sum over directions. With τ the log
-of tan θ_i,
-
-    D = ¼ Σ shift_i²  +  ½ Σ log cosh τ_i
-
-The first sum is location; what is left of the second where all τ_i are replaced by their mean is
-scale, one factor for all directions; the rest is shape.
-"""
+"""Directions of a frame: their table, their extremes, and frames with some of them only."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cospan.base import arrays
 from cospan.base.checks import as_option, is_real
 from cospan.base.tables import make_dataframe
-from cospan.base.types import Array, Bools, Floats, Index
+from cospan.base.types import Array, Bools, Index
 from cospan.decomposition import Blocks
 from cospan.errors import InputError
 
@@ -218,57 +209,6 @@ def check_count(n: object, available: int, what: str) -> None:
             f"n is {n}, but the frame has {available} {what}{'' if available == 1 else 's'}; "
             "ask for fewer" + (", or fit it with shrinkage > 0." if not available else ".")
         )
-
-
-# ---- what two sets differ in ------------------------------------------------------------------
-
-
-class Parts(NamedTuple):
-    """The Bhattacharyya distance of two sets, split; none of the parts is negative."""
-
-    location: float
-    scale: float
-    shape: float
-
-    @property
-    def total(self) -> float:
-        """D, the whole difference."""
-        return self.location + self.scale + self.shape
-
-
-def differences_of(frame: JointFrame) -> Array:
-    """Each direction's part of D, (m,)."""
-    found = 0.25 * arrays.to_numpy(frame.shifts) ** 2 + 0.5 * _log_cosh(_log_ratio(frame))
-    return arrays.like(found, frame.c)
-
-
-def parts_of(frame: JointFrame) -> Parts:
-    """D by location, scale and shape."""
-    tau = _log_ratio(frame)
-    spread = 0.5 * float(np.sum(_log_cosh(tau)))
-    # Directions off a span are alike in both sets: they count in the mean, with τ = 0.
-    count = max(frame.geometry.n_varying if frame.shrinkage > 0 else len(tau), 1)
-    mean = np.array([np.sum(tau) / count if math.isfinite(spread) else 0.0])
-    scale = min(0.5 * count * float(_log_cosh(mean)[0]), spread)
-    location = 0.25 * float(np.sum(arrays.to_numpy(frame.shifts) ** 2))
-    return Parts(location, scale, spread - scale)
-
-
-def _log_ratio(frame: JointFrame) -> Floats:
-    if not frame.geometry.affine:
-        raise InputError(
-            'Location, scale and shape belong to span="affine", where every set has its own '
-            'centre; fit the frame without span="linear".'
-        )
-    c, s = arrays.to_numpy(frame.c), arrays.to_numpy(frame.s)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(s) - np.log(c), dtype=np.float64)
-
-
-def _log_cosh(x: Floats) -> Floats:
-    """log cosh x, without overflow."""
-    size = np.abs(x)
-    return np.asarray(size + np.log1p(np.exp(-2 * size)) - math.log(2))
 
 
 # ---- some of the directions only --------------------------------------------------------------

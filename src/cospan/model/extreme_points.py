@@ -88,7 +88,7 @@ def prototypes(frame: JointFrame, side: str, n: int = 1) -> Prototypes:
         )
     check_count(n, frame.rank, "direction")
     half = 0.5 * arrays.to_numpy(frame.shifts)
-    places = zip(frame.cost_weights(), (-half, half), strict=True)
+    places = zip(frame.form()[1], (-half, half), strict=True)
     forms = [_form(weight, at, frame.dof) for weight, at in places]
     _, vectors = scipy.linalg.eigh(*(forms if side == "A" else forms[::-1]))
     last = vectors[-1]

@@ -1,47 +1,63 @@
-"""JointFrame: two sets, prepared and decomposed together; it scores samples.
+"""JointFrame: two sets, prepared and decomposed together; the view of a model of two sets.
 
 One GSVD of the centred, shrunk pair gives directions H with the weights c and s. Where the rows do
 not fill the feature space (rank below d), the frame works inside their span: `basis` holds an
 orthonormal basis of it, in units, and `core` the frame in its coordinates. Under shrinkage all
 directions off the span are alike for both sets, with variance α; they enter both costs through the
 norm of what lies off the span, and are never written out.
+
+The Bhattacharyya distance of the two sets' Gaussian fits is a sum over directions. With τ the log
+of tan θ_i,
+
+    D = ¼ Σ shift_i²  +  ½ Σ log cosh τ_i
+
+The first sum is location; what is left of the second where all τ_i are replaced by their mean is
+scale, one factor for all directions; the rest is shape.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
 from cospan.base import arrays
-from cospan.base.checks import as_option, as_rows, check_names
-from cospan.base.notes import warn
+from cospan.base.checks import as_option, as_rows, as_weights, check_names
+from cospan.base.factorizations import qr, solve_triangular_transposed
+from cospan.base.notes import Note, warn
 from cospan.base.types import Array, Floats
-from cospan.decomposition import Blocks
+from cospan.decomposition import Blocks, gsvd
 from cospan.errors import InputError
 from cospan.model.alignment import Alignment, LeaveOneOut
+from cospan.model.choice import Chosen
 from cospan.model.curved import Again, RowsAgain, with_curve
-from cospan.model.directions import Directions, Parts, differences_of, parts_of, truncated
+from cospan.model.directions import Directions, truncated
 from cospan.model.leave_one_out import removed_weights
-from cospan.model.pair import (
-    Scorer,
-    decomposed,
-    inverse_square,
-    notes_on,
-    parts_left_out,
-    prepared_rows,
-    with_uv,
-)
 from cospan.model.prepared import in_feature_units, working_rows
-from cospan.model.set_model import Derived, SetModel, calibrated, chosen_sets
+from cospan.model.scoring import Scorer, Scores
+from cospan.model.set_model import Derived, SetModel, calibrated, chosen_sets, notes_on_weights
 from cospan.model.settings import Given, Settings
 from cospan.summary import Summary
 
 # Rows of each set that a fit keeps to try its choices on: from a thousand on they hardly change.
 SAMPLED_ROWS = 2000
+
+
+class Parts(NamedTuple):
+    """The Bhattacharyya distance of two sets, split; none of the parts is negative."""
+
+    location: float
+    scale: float
+    shape: float
+
+    @property
+    def total(self) -> float:
+        """D, the whole difference."""
+        return self.location + self.scale + self.shape
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -199,7 +215,7 @@ class JointFrame(SetModel):
         again = None if curve is None else RowsAgain(((A, sample_weight_a), (B, sample_weight_b)))
         frame = cls.of_sets(a, b, settings, picture, again)
         warn(frame.notes)
-        return with_uv(frame, A, B, sample_weight_a, sample_weight_b) if keep_uv else frame
+        return frame._with_uv((A, sample_weight_a), (B, sample_weight_b)) if keep_uv else frame
 
     @classmethod
     def from_summaries(
@@ -231,11 +247,43 @@ class JointFrame(SetModel):
     ) -> JointFrame:
         """The frame of two summaries, without a warning of its notes."""
         chosen = chosen_sets((a, b), settings, ("A", "B"), picture)
-        found = decomposed(chosen)
-        notes = notes_on(chosen, found.blocks)
-        frame = cls(geometry=chosen.geometry, notes=notes, **found._asdict())
-        frame, tried = calibrated(frame, chosen, settings, found.inner(chosen.working))
+        frame, inner = cls._decomposed(chosen)
+        frame, tried = calibrated(frame, chosen, settings, inner)
         return frame if settings.curve is None else with_curve(frame, tried, settings, again)
+
+    @classmethod
+    def _decomposed(cls, chosen: Chosen) -> tuple[JointFrame, Array | None]:
+        """The frame without a calibration, and the basis of its own span where it has one."""
+        working, g, _ = chosen
+        left, right = (working.shrunk(k, g.shrinkage) for k in (0, 1))
+        tol = working.tolerance() if g.shrinkage == 0 and g.tol is None else g.tol
+        constant = g.constant_features
+        without = g.shrinkage > 0 and working.basis is None and len(constant) > 0
+        if without:
+            # Shrinkage gives a constant feature the same variance in both sets, and it takes no
+            # part: a direction of its own would say nothing.
+            alive = arrays.like(np.isin(np.arange(g.n_features), constant, invert=True), left)
+            left, right = left * alive[None, :], right * alive[None, :]
+        found = gsvd(left, right, tol=tol, compute_uv=False, check_finite=False)
+        H, basis, inner = found.H, working.basis, None
+        if found.rank < H.shape[1] and not without:
+            orthogonal = qr(H.T)
+            inner = orthogonal.apply(arrays.identity(found.rank, H))
+            basis = inner if basis is None else arrays.matmul(basis, inner)
+            H = orthogonal.R.T
+        # The pseudo-inverse: H = Rᵀ Qᵀ, hence H⁺ = Q R⁻ᵀ
+        orthogonal = qr(H.T)
+        eye = arrays.identity(H.shape[0], H)
+        inverse = orthogonal.apply(solve_triangular_transposed(orthogonal.R, eye))
+        notes = (
+            *notes_on_weights(working.prepared.summaries),
+            *_nothing_shared(chosen, found.blocks),
+        )
+        frame = cls(
+            geometry=g, basis=basis, notes=notes, c=found.c, s=found.s, blocks=found.blocks,
+            core=H, inverse=inverse,
+        )  # fmt: skip
+        return frame, inner
 
     def prepared(self, X: object, side: str, *, sample_weight: object = None) -> Array:
         """Rows of one side as they enter the decomposition: centred, weighted and shrunk.
@@ -243,21 +291,44 @@ class JointFrame(SetModel):
         Under shrinkage the ridge is below the rows, √α times the units of the features (of a
         basis of their span, where the frame works in one). ``prepared(A, "A")`` is U diag(c) H.
         """
-        return prepared_rows(self, X, side, sample_weight)
+        k, g, alpha = "AB".index(as_option(side, "side", ("A", "B"))), self.geometry, self.shrinkage
+        check_names(X, self.feature_names, side)
+        rows = as_rows(X, side, d=self.n_features)
+        xp = arrays.namespace(rows)
+        rows = xp.astype(rows, xp.float64, copy=False) - arrays.like(g.about(k), rows)
+        rows = math.sqrt((1 - alpha) * g.weights[k]) * rows
+        if sample_weight is not None:
+            roots = np.sqrt(as_weights(sample_weight, rows.shape[0]))
+            rows = arrays.like(roots, rows)[:, None] * rows
+        if alpha == 0:
+            return rows
+        ridge = arrays.identity(self.core.shape[1], rows)
+        if self.basis is None:
+            ridge = ridge * arrays.like(arrays.to_numpy(g.unit) > 0, rows)[None, :]
+        ridge = in_feature_units(ridge, self.basis, g)
+        return xp.concat((rows, math.sqrt(alpha) * arrays.like(ridge, rows)), axis=0)
+
+    def _with_uv(self, a: tuple[object, object], b: tuple[object, object]) -> JointFrame:
+        """The frame with U and V, from rows and their weights: A = U diag(c) H makes AH⁺ = Uc."""
+        r, k, _ = self.blocks
+        left, right = (
+            working_rows(
+                self.prepared(X, side, sample_weight=weight),
+                0 * self.center,
+                self.geometry,
+                self.basis,
+            )[0]
+            @ self.inverse
+            for (X, weight), side in ((a, "A"), (b, "B"))
+        )
+        U, V = left[:, : r + k] / self.c[: r + k], right[:, r:] / self.s[r:]
+        return replace(self, U=U, V=V)
 
     # ---- properties ---------------------------------------------------------------------------
 
     n_a = Derived(lambda f: float(f.geometry.sizes[0]), "The size of A (the sum of its weights).")
     n_b = Derived(lambda f: float(f.geometry.sizes[1]), "The size of B.")
-    center_a = Derived[Array](lambda f: f.geometry.about(0), "What A's moments are taken about.")
-    center_b = Derived[Array](lambda f: f.geometry.about(1), "What B's moments are taken about.")
     rank = Derived(lambda f: int(f.c.shape[0]), "The number of directions.")
-    differences = Derived[Array](
-        differences_of, "(m,): each direction's part of the Bhattacharyya distance of the two sets."
-    )
-    parts = Derived[Parts](
-        parts_of, "The difference of the two sets, split into location, scale and shape."
-    )
     directions = Derived[Directions](
         Directions.of,
         "Every direction, A's first: unit vectors, angles, shifts, blocks, c, s, lengths.",
@@ -281,19 +352,32 @@ class JointFrame(SetModel):
         return arrays.matmul(step, arrays.like(self.inverse, step))[0, :]
 
     @property
-    def off_space_variance(self) -> float:
-        """α, the variance of both sets in directions off the span; 0 if there are none."""
-        return self.shrinkage if self.basis is not None else 0.0
+    def differences(self) -> Array:
+        """(m,): each direction's part of the Bhattacharyya distance of the two sets."""
+        found = 0.25 * arrays.to_numpy(self.shifts) ** 2 + 0.5 * _log_cosh(self._log_tangents())
+        return arrays.like(found, self.c)
 
-    def cost_weights(self, weighting: str = "cost") -> tuple[Floats, Floats]:
-        """What squares of coordinates count in A's cost and in B's, (m,) each; γ included."""
-        c, s = np.square(arrays.to_numpy(self.c)), np.square(arrays.to_numpy(self.s))
-        if weighting == "frame":
-            return s, c
-        gamma = self.pooling
-        if gamma > 0:
-            return 1 / ((1 - gamma) * c + gamma / 2), 1 / ((1 - gamma) * s + gamma / 2)
-        return inverse_square(arrays.to_numpy(self.c)), inverse_square(arrays.to_numpy(self.s))
+    @property
+    def parts(self) -> Parts:
+        """The difference of the two sets, split into location, scale and shape."""
+        tau = self._log_tangents()
+        spread = 0.5 * float(np.sum(_log_cosh(tau)))
+        # Directions off a span are alike in both sets: they count in the mean, with τ = 0.
+        count = max(self.geometry.n_varying if self.shrinkage > 0 else len(tau), 1)
+        mean = np.array([np.sum(tau) / count if math.isfinite(spread) else 0.0])
+        scale = min(0.5 * count * float(_log_cosh(mean)[0]), spread)
+        location = 0.25 * float(np.sum(arrays.to_numpy(self.shifts) ** 2))
+        return Parts(location, scale, spread - scale)
+
+    def _log_tangents(self) -> Floats:
+        if not self.geometry.affine:
+            raise InputError(
+                'Location, scale and shape belong to span="affine", where every set has its own '
+                'centre; fit the frame without span="linear".'
+            )
+        c, s = arrays.to_numpy(self.c), arrays.to_numpy(self.s)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(s) - np.log(c), dtype=np.float64)
 
     def __repr__(self) -> str:
         curved = "" if self.curve is None else ", curved"
@@ -302,6 +386,30 @@ class JointFrame(SetModel):
             f"JointFrame({self.n_a:,.6g} rows against {self.n_b:,.6g}, {self.n_features} features, "
             f"rank {self.rank}{whole}, shrinkage {self.shrinkage:g}{curved})"
         )
+
+    # ---- costs --------------------------------------------------------------------------------
+
+    def form(self, weighting: str = "cost") -> tuple[Array, Floats]:
+        """The inverse of the frame, and what squares of coordinates count; γ included."""
+        squares = np.stack([arrays.to_numpy(self.c), arrays.to_numpy(self.s)]) ** 2
+        if weighting == "frame":
+            return self.inverse, squares[::-1]
+        if gamma := self.pooling:
+            squares = (1 - gamma) * squares + gamma / 2
+        return self.inverse, _inverse(squares)
+
+    @property
+    def scoring_maps(self) -> Sequence[Array]:
+        self._check_whole()
+        roots = [arrays.like(np.sqrt(one), self.inverse) for one in self.form()[1]]
+        return [self.inverse * one[None, :] for one in roots]
+
+    def _factors(self) -> Sequence[Floats]:
+        return [arrays.to_numpy(one[:, None] * self.core) for one in (self.c, self.s)]
+
+    def log_determinants(self) -> Floats:
+        """log|Σ̃| of both sets, pooled, up to a common constant."""
+        return -np.array([np.sum(np.log(x[x > 0])) for x in self.form()[1]], dtype=np.float64)
 
     # ---- angles of samples --------------------------------------------------------------------
 
@@ -333,15 +441,16 @@ class JointFrame(SetModel):
         if self.curve is not None:
             squared = self.curve.squared_costs(rows)
             return self._alignment(squared[:, 0], squared[:, 1])
-        a, b, *beside = Scorer(self, rows, weighting).scores(rows)
+        (a, b), *beside = Scorer(self, rows, weighting, blocks=self.blocks).scores(rows)
         return self._alignment(a, b, weighting, *beside)
 
     def _alignment(
         self, a: Array, b: Array, weighting: str = "cost", *beside: Array | None
     ) -> Alignment:
         """From squared costs by A and by B, and what there is of shares and the outside."""
-        g = self.geometry
-        return Alignment.from_costs(a, b, weighting, g.calibration, self.typicality, *beside)
+        known = self.answering
+        calibration = known.geometry.calibration
+        return Alignment.from_costs(a, b, weighting, calibration, known.typicality, *beside)
 
     def as_weighting(self, weighting: str) -> str:
         """A weighting this frame knows, checked."""
@@ -351,10 +460,6 @@ class JointFrame(SetModel):
                 'weighting="frame" belongs to the linear span; fit the frame with span="linear".'
             )
         return weighting
-
-    def _squared(self, rows: Array) -> Array:
-        found = Scorer(self, rows).scores(rows)
-        return arrays.namespace(rows).stack((found.squared_a, found.squared_b), axis=1)
 
     # ---- angles of training rows, each left out -----------------------------------------------
 
@@ -403,11 +508,12 @@ class JointFrame(SetModel):
             moved = rows
             if self.center_mode == "each":
                 moved = rows - arrays.like(self.geometry.means[k : k + 1, :], rows)
-            scores = Scorer(self, rows, weighting, fine=True).scores(moved)
+            scorer = Scorer(self, rows, weighting, blocks=self.blocks, fine=True)
+            scores = scorer.scores(moved)
             beside = [scores.shares, scores.outside]
         if scores is not None and weighting == "frame":
             self._check_whole()
-            squared = parts_left_out(scores, k, removed, self.geometry)
+            squared = self._parts_left_out(scores, k, removed)
         else:
             squared = self._left_out_of(k, rows, removed)
         return self._alignment(squared[:, 0], squared[:, 1], weighting, *beside)
@@ -419,23 +525,19 @@ class JointFrame(SetModel):
                 "choose which directions stay; use the whole frame, or align() on other rows."
             )
 
-    def _matrices_and_maps(self) -> tuple[Sequence[Floats], Sequence[Array]]:
-        self._check_whole()
-        matrices, maps = [], []
-        for weight in (self.c, self.s):
-            matrix = np.array(arrays.to_numpy(arrays.gram(weight[:, None] * self.core)))
-            if self.basis is None and self.shrinkage > 0:
-                # No direction has the constant features.
-                constant = self.geometry.constant_features
-                matrix[constant, constant] = self.shrinkage
-            matrices.append(matrix)
-            divided = np.sqrt(inverse_square(arrays.to_numpy(weight)))
-            maps.append(self.inverse * arrays.like(divided, self.inverse)[None, :])
-        return matrices, maps
+    def _parts_left_out(self, scores: Scores, k: int, removed: Floats) -> Array:
+        """Squared costs (n, 2) of rows of set k by the frame weighting, each out of its own set.
 
-    def log_determinants(self) -> Floats:
-        """log|Σ̃| of both sets, pooled, up to a common constant."""
-        return -np.array([np.sum(np.log(x[x > 0])) for x in self.cost_weights()], dtype=np.float64)
+        ‖c∘y‖², A's part and B's cost, is zᵀT⁻¹S_A T⁻¹z with T = S_A + S_B. With x out of S_k and
+        T, T⁻¹x is scaled for both sets alike, and S_k loses weight·xxᵀ: what remains of its part is
+        part - weight·(xᵀT⁻¹x)², and xᵀT⁻¹x is the sum of both parts.
+        """
+        parts = list(scores.squared[::-1])
+        xp = arrays.namespace(parts[0])
+        weight = (1 - self.shrinkage) * removed * self.geometry.weights[k]
+        lost = arrays.like(weight, parts[0]) * (parts[0] + parts[1]) ** 2
+        parts[k] = xp.clip(parts[k] - lost, 0.0, math.inf)
+        return xp.stack(parts[::-1], axis=1)
 
     # ---- some of the directions only ----------------------------------------------------------
 
@@ -474,3 +576,30 @@ class JointFrame(SetModel):
         JointFrame(181 rows against 180, 64 features, rank 17 of 58, shrinkage 0.05)
         """
         return truncated(self.plain, band, n, shared_above)
+
+
+def _nothing_shared(chosen: Chosen, blocks: Blocks) -> tuple[Note, ...]:
+    """What a reader should know of two sets that share no direction."""
+    working, g, _ = chosen
+    p, q = (part.count for part in working.prepared.summaries)
+    # A centre between the means makes their difference a direction of both sets.
+    between = 1 if g.center_mode == "pooled" and p + q < g.n_features else 0
+    if g.shrinkage > 0 or blocks.k > between:
+        return ()
+    text = (
+        f"A ({p} rows) and B ({q} rows) share no direction of the {g.n_features}-dimensional "
+        "feature space, so without shrinkage no sample has a meaningful angle."
+    )
+    remedy = 'Use more rows, or shrinkage="auto".'
+    return (Note("nothing shared", text, remedy, loud=True),)
+
+
+def _inverse(x: Floats) -> Floats:
+    """1/x, with 1/0 read as 0."""
+    return np.where(x > 0, 1 / np.where(x > 0, x, 1.0), 0.0)
+
+
+def _log_cosh(x: Floats) -> Floats:
+    """log cosh x, without overflow."""
+    size = np.abs(x)
+    return np.asarray(size + np.log1p(np.exp(-2 * size)) - math.log(2))

@@ -30,7 +30,7 @@ from cospan.model_file.reader import Parts, Reader
 if TYPE_CHECKING:
     from cospan.estimator import AlignmentAngleClassifier
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 _FORMAT = "cospan model"
 #: What the file of a reference is called in its header, and its format.
 PROFILE, PROFILE_VERSION = "cospan profile", 5
