@@ -347,6 +347,13 @@ def test_a_notebook_shows_the_verdict_and_folds_the_columns():
     assert document("mixed table").card.title in text
 
 
+@pytest.mark.parametrize("shift", np.linspace(0, 4, 9))
+def test_names_of_one_letter_have_a_place_above_their_hill(shift):
+    rng = np.random.default_rng(0)
+    found = compare(rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) + shift, n_permutations=19)
+    assert render(document_of(found), "html")
+
+
 def test_a_result_saves_itself_by_the_ending(tmp_path):
     found = result("two sets")
     for ending in ("html", "md", "json"):
