@@ -18,8 +18,8 @@ from cospan.base.tables import make_dataframe
 from cospan.base.tolerance import FAST_SHRINKAGE
 from cospan.base.types import Array, Bools, Floats, Index
 from cospan.data import encode, notes_of, open_source
-from cospan.distribution import rank_auc
 from cospan.errors import InputError
+from cospan.evidence import rank_auc
 from cospan.model import Given, RowsAgain, SetCosts, Settings, calibrated_weights
 from cospan.summary import Summary
 

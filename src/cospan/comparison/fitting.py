@@ -223,7 +223,7 @@ def usual_rows(read: ReadSets) -> UsualRows:
 
 def as_classifier(costs: SetCosts, names: Sequence[str]) -> AlignmentAngleClassifier:
     """A fitted estimator whose classes are the names of the sets."""
-    from cospan.estimator import AlignmentAngleClassifier, FittedClasses
+    from cospan.estimator import AlignmentAngleClassifier
 
     order = np.argsort(names)
     costs = arranged(costs, order)
@@ -233,10 +233,8 @@ def as_classifier(costs: SetCosts, names: Sequence[str]) -> AlignmentAngleClassi
         center = g.center if g.center_mode == "given" else g.center_mode
         given = {"center": center, "balance": g.balance}
     return AlignmentAngleClassifier.from_fitted(
-        FittedClasses(costs, costs.weighting, math.pi / 4),
+        costs,
         np.array(names)[order],
-        costs.n_features,
-        costs.feature_names,
         span=g.span,
         shrinkage=g.shrinkage,
         weighting=costs.weighting,
