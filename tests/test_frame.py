@@ -121,32 +121,6 @@ class TestEverySetting:
         back = self.fit(B, A, center, balance, shrinkage).align(Z, weighting=weighting)
         np.testing.assert_allclose(there.theta, np.pi / 2 - back.theta, atol=1e-11)
 
-    def test_leave_one_out_by_frame_holds_the_centre_and_the_divisor(
-        self, center, balance, shrinkage
-    ):
-        A, B, _ = pair()
-        frame = self.fit(A, B, center, balance, shrinkage)
-        S = dict(zip("AB", prepared_matrices(frame, A, B), strict=True))
-        weights = dict(zip("AB", weights_of(A, B, balance), strict=True))
-        centres = {"A": frame.geometry.about(0), "B": frame.geometry.about(1)}
-        found = frame.leave_one_out(A, B, weighting="frame")
-        for side, rows, alignment in (("A", A, found.a), ("B", B, found.b)):
-            for i in range(0, len(rows), 7):
-                x = rows[i] - centres[side]
-                without = dict(S)
-                without[side] = S[side] - (1 - shrinkage) * weights[side] * np.outer(x, x)
-                theta = brute_force_angle(x, without["A"], without["B"], "frame")
-                assert alignment.theta[i] == pytest.approx(theta, abs=1e-9)
-
-
-def brute_force_angle(x, S_A, S_B, weighting):
-    if weighting == "cost":
-        a, b = x @ np.linalg.solve(S_A, x), x @ np.linalg.solve(S_B, x)
-    else:
-        y = np.linalg.solve(S_A + S_B, x)
-        a, b = y @ S_B @ y, y @ S_A @ y
-    return np.arctan2(np.sqrt(a), np.sqrt(b))
-
 
 @pytest.mark.parametrize("weighting", ["cost", "frame"])
 def test_on_a_single_direction_both_weightings_give_its_own_angle(weighting):

@@ -279,7 +279,7 @@ def _scored_block(
         if side is None:
             found = frame.align(block, weighting=weighting)
         else:
-            found = frame.left_out(block, side, weighting=weighting, sample_weight=weights)
+            found = frame.left_out(block, side, sample_weight=weights)
     except InputError as error:  # the rows it counts are those of the block
         raise InputError(f"Block {block_id[0]} (from 0): {error}") from None
     shares = arrays.to_numpy(found.shares)

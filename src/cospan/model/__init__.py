@@ -29,12 +29,14 @@ from cospan.model.curved import Again, CurvedSets, RowsAgain, mapped_summary
 from cospan.model.curves import CurveMap, LandmarkMap, RowMap, curve_map, landmark_map
 from cospan.model.directions import (
     Directions,
+    Parts,
+    Prototypes,
     extreme_directions,
+    prototypes,
     shared_directions,
     shared_mask,
 )
-from cospan.model.extreme_points import Prototypes, prototypes
-from cospan.model.frame import JointFrame, Parts
+from cospan.model.frame import JointFrame
 from cospan.model.many import ManyFrame, set_number
 from cospan.model.prepared import Geometry, PreparedSets, in_feature_units
 from cospan.model.set_model import SetCosts, SetModel

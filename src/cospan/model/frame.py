@@ -5,14 +5,6 @@ not fill the feature space (rank below d), the frame works inside their span: `b
 orthonormal basis of it, in units, and `core` the frame in its coordinates. Under shrinkage all
 directions off the span are alike for both sets, with variance α; they enter both costs through the
 norm of what lies off the span, and are never written out.
-
-The Bhattacharyya distance of the two sets' Gaussian fits is a sum over directions. With τ the log
-of tan θ_i,
-
-    D = ¼ Σ shift_i²  +  ½ Σ log cosh τ_i
-
-The first sum is location; what is left of the second where all τ_i are replaced by their mean is
-scale, one factor for all directions; the rest is shape.
 """
 
 from __future__ import annotations
@@ -21,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -35,10 +27,10 @@ from cospan.errors import InputError
 from cospan.model.alignment import Alignment, LeaveOneOut
 from cospan.model.choice import Chosen
 from cospan.model.curved import Again, RowsAgain, with_curve
-from cospan.model.directions import Directions, truncated
+from cospan.model.directions import Directions, Parts, differences_of, parts_of, truncated
 from cospan.model.leave_one_out import removed_weights
-from cospan.model.prepared import in_feature_units, working_rows
-from cospan.model.scoring import Scorer, Scores
+from cospan.model.prepared import in_feature_units, inverses, working_rows
+from cospan.model.scoring import Scorer
 from cospan.model.set_model import Derived, SetModel, calibrated, chosen_sets, notes_on_weights
 from cospan.model.settings import Given, Settings
 from cospan.summary import Summary
@@ -47,29 +39,16 @@ from cospan.summary import Summary
 SAMPLED_ROWS = 2000
 
 
-class Parts(NamedTuple):
-    """The Bhattacharyya distance of two sets, split; none of the parts is negative."""
-
-    location: float
-    scale: float
-    shape: float
-
-    @property
-    def total(self) -> float:
-        """D, the whole difference."""
-        return self.location + self.scale + self.shape
-
-
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class JointFrame(SetModel):
     """The joint frame of two sets, ready to score samples.
 
-    Make one with :meth:`fit` (from rows) or :meth:`from_summaries`.
+    Made by :meth:`fit` (from rows) or :meth:`from_summaries`.
 
     Attributes
     ----------
     c, s : array, (m,)
-        Cosines, falling, and sines, rising, of the directions.
+        Cosines and sines of the directions; c falls.
     blocks : Blocks
         How many directions only A has, both share, only B has.
     core : array, (m, e)
@@ -82,8 +61,8 @@ class JointFrame(SetModel):
     dropped : int
         How many directions :meth:`truncate` has left out; 0 for a whole frame.
     geometry, typicality, curve
-        What every model of sets has: positions, units and settings; what the sets' own rows cost,
-        where there were rows to leave out; costs of curved features, where those answer.
+        What every model of sets has: positions and settings, what the sets' own rows cost, and
+        costs of curved features, where those answer.
 
     Examples
     --------
@@ -135,15 +114,14 @@ class JointFrame(SetModel):
             ``"affine"``: each set explains a sample as a weighted mean of its rows, about its own
             mean. ``"linear"``: as a combination of its rows about one centre (the paper's way).
         units : {"auto", "own", "common"}
-            What shrinkage pulls towards: each feature's own variance (tables: then no result
-            depends on the units of a column), or one variance for all (pictures, embeddings).
+            What shrinkage pulls towards: each feature's own variance (tables: no result depends
+            on the units of a column), or one variance for all (pictures, embeddings).
         shrinkage : float in [0, 1) or "auto"
             α: covariances become ``(1-α) Σ + α T``.
         pooling : float in [0, 1] or "auto"
             γ pulls the sets' covariances towards their mean; 1 leaves only a difference of means.
         dof : float or "auto"
-            ν, the degrees of freedom: 1 is the plain weighted mean; with many, distance counts
-            as it does for normal distributions.
+            ν, the degrees of freedom; with many, distance counts as for normal distributions.
         calibrate : bool, optional
             Set the zero and the unit of θ so that cos²θ is the probability of A. By default in
             the affine span; False gives the raw angle of the two costs.
@@ -151,28 +129,26 @@ class JointFrame(SetModel):
             The paper's method: the linear span, each set centred at its own mean, no balance, no
             shrinkage, raw angles.
         center : {"pooled", "each", "none"} or array (d,)
-            For the linear span. ``"pooled"``: one vector is taken off A, B and every new sample,
-            the midpoint of the two means when balanced, else the mean of all rows. ``"each"``:
-            each set loses its own mean, new samples lose nothing. Or a vector.
+            For the linear span: what is taken off A, B and new samples. ``"pooled"``: the midpoint
+            of the two means when balanced, else the mean of all rows. ``"each"``: each set loses
+            its own mean, new samples nothing.
         balance : bool
             For the linear span: give both sets equal weight, whatever their sizes.
         tol : float, optional
             As in :func:`cospan.gsvd`.
         curve : None, "auto" or int
-            Score rows together with curved features of them, whose means and covariances see
-            what those of the columns do not: a ring inside a blob. They are cosines of columns or,
-            above 100 columns, how near a row is to landmarks, means of a few rows. ``"auto"``:
-            where leave-one-out says that it is clearly better, and α, γ and ν are left to the data
-            too, as :func:`cospan.compare` and the estimator do by default. A number: always, with
-            at most so many features. Directions, parts and prototypes are the plain frame's.
+            Score rows together with curved features of them, which see a ring inside a blob:
+            cosines of columns or, above 100 columns, nearness to landmarks. ``"auto"``: where
+            leave-one-out says that it is clearly better, and α, γ and ν are left to the data too. A
+            number: always, with at most so many features. Directions, parts and prototypes are the
+            plain frame's.
         picture : bool
             The features are pixels: they share one unit, also where they have names.
         sample_weight_a, sample_weight_b : array-like, optional
             A weight of 2 counts like a row that occurs twice.
         keep_uv : bool
-            Keep U and V, for the coefficients behind directions. They belong to the rows as
-            :meth:`prepared` gives them: under shrinkage its ridge rows have their rows in U and
-            V too, below those of the data.
+            Keep U and V of the rows as :meth:`prepared` gives them, for the coefficients behind
+            directions.
 
         Notes
         -----
@@ -275,15 +251,10 @@ class JointFrame(SetModel):
         orthogonal = qr(H.T)
         eye = arrays.identity(H.shape[0], H)
         inverse = orthogonal.apply(solve_triangular_transposed(orthogonal.R, eye))
-        notes = (
-            *notes_on_weights(working.prepared.summaries),
-            *_nothing_shared(chosen, found.blocks),
-        )
-        frame = cls(
-            geometry=g, basis=basis, notes=notes, c=found.c, s=found.s, blocks=found.blocks,
-            core=H, inverse=inverse,
-        )  # fmt: skip
-        return frame, inner
+        notes = notes_on_weights(working.prepared.summaries) + _nothing_shared(chosen, found.blocks)
+        c, s, blocks = found.c, found.s, found.blocks
+        known = cls(geometry=g, c=c, s=s, blocks=blocks, core=H, inverse=inverse)
+        return replace(known, basis=basis, notes=notes), inner
 
     def prepared(self, X: object, side: str, *, sample_weight: object = None) -> Array:
         """Rows of one side as they enter the decomposition: centred, weighted and shrunk.
@@ -295,8 +266,8 @@ class JointFrame(SetModel):
         check_names(X, self.feature_names, side)
         rows = as_rows(X, side, d=self.n_features)
         xp = arrays.namespace(rows)
-        rows = xp.astype(rows, xp.float64, copy=False) - arrays.like(g.about(k), rows)
-        rows = math.sqrt((1 - alpha) * g.weights[k]) * rows
+        rows = xp.astype(rows, xp.float64, copy=False)
+        rows = math.sqrt((1 - alpha) * g.weights[k]) * (rows - arrays.like(g.about(k), rows))
         if sample_weight is not None:
             roots = np.sqrt(as_weights(sample_weight, rows.shape[0]))
             rows = arrays.like(roots, rows)[:, None] * rows
@@ -311,24 +282,22 @@ class JointFrame(SetModel):
     def _with_uv(self, a: tuple[object, object], b: tuple[object, object]) -> JointFrame:
         """The frame with U and V, from rows and their weights: A = U diag(c) H makes AH⁺ = Uc."""
         r, k, _ = self.blocks
-        left, right = (
-            working_rows(
-                self.prepared(X, side, sample_weight=weight),
-                0 * self.center,
-                self.geometry,
-                self.basis,
-            )[0]
-            @ self.inverse
-            for (X, weight), side in ((a, "A"), (b, "B"))
-        )
-        U, V = left[:, : r + k] / self.c[: r + k], right[:, r:] / self.s[r:]
-        return replace(self, U=U, V=V)
+        place, sides = (0 * self.center, self.geometry, self.basis), ((*a, "A"), (*b, "B"))
+        rows = [self.prepared(X, side, sample_weight=weight) for X, weight, side in sides]
+        U, V = (working_rows(one, *place)[0] @ self.inverse for one in rows)
+        return replace(self, U=U[:, : r + k] / self.c[: r + k], V=V[:, r:] / self.s[r:])
 
     # ---- properties ---------------------------------------------------------------------------
 
     n_a = Derived(lambda f: float(f.geometry.sizes[0]), "The size of A (the sum of its weights).")
     n_b = Derived(lambda f: float(f.geometry.sizes[1]), "The size of B.")
     rank = Derived(lambda f: int(f.c.shape[0]), "The number of directions.")
+    differences = Derived[Array](
+        differences_of, "(m,): each direction's part of the Bhattacharyya distance of the two sets."
+    )
+    parts = Derived[Parts](
+        parts_of, "The difference of the two sets, split into location, scale and shape."
+    )
     directions = Derived[Directions](
         Directions.of,
         "Every direction, A's first: unit vectors, angles, shifts, blocks, c, s, lengths.",
@@ -351,34 +320,6 @@ class JointFrame(SetModel):
         step = working_rows(means[1:, :], means[0, :], self.geometry, self.basis)[0]
         return arrays.matmul(step, arrays.like(self.inverse, step))[0, :]
 
-    @property
-    def differences(self) -> Array:
-        """(m,): each direction's part of the Bhattacharyya distance of the two sets."""
-        found = 0.25 * arrays.to_numpy(self.shifts) ** 2 + 0.5 * _log_cosh(self._log_tangents())
-        return arrays.like(found, self.c)
-
-    @property
-    def parts(self) -> Parts:
-        """The difference of the two sets, split into location, scale and shape."""
-        tau = self._log_tangents()
-        spread = 0.5 * float(np.sum(_log_cosh(tau)))
-        # Directions off a span are alike in both sets: they count in the mean, with τ = 0.
-        count = max(self.geometry.n_varying if self.shrinkage > 0 else len(tau), 1)
-        mean = np.array([np.sum(tau) / count if math.isfinite(spread) else 0.0])
-        scale = min(0.5 * count * float(_log_cosh(mean)[0]), spread)
-        location = 0.25 * float(np.sum(arrays.to_numpy(self.shifts) ** 2))
-        return Parts(location, scale, spread - scale)
-
-    def _log_tangents(self) -> Floats:
-        if not self.geometry.affine:
-            raise InputError(
-                'Location, scale and shape belong to span="affine", where every set has its own '
-                'centre; fit the frame without span="linear".'
-            )
-        c, s = arrays.to_numpy(self.c), arrays.to_numpy(self.s)
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(s) - np.log(c), dtype=np.float64)
-
     def __repr__(self) -> str:
         curved = "" if self.curve is None else ", curved"
         whole = f" of {self.rank + self.dropped}" if self.dropped else ""
@@ -396,11 +337,15 @@ class JointFrame(SetModel):
             return self.inverse, squares[::-1]
         if gamma := self.pooling:
             squares = (1 - gamma) * squares + gamma / 2
-        return self.inverse, _inverse(squares)
+        return self.inverse, inverses(squares)
 
     @property
     def scoring_maps(self) -> Sequence[Array]:
-        self._check_whole()
+        if self.dropped:
+            raise InputError(
+                "A truncated frame has no leave-one-out angles: its training rows helped to "
+                "choose which directions stay; use the whole frame, or align() on other rows."
+            )
         roots = [arrays.like(np.sqrt(one), self.inverse) for one in self.form()[1]]
         return [self.inverse * one[None, :] for one in roots]
 
@@ -448,9 +393,8 @@ class JointFrame(SetModel):
         self, a: Array, b: Array, weighting: str = "cost", *beside: Array | None
     ) -> Alignment:
         """From squared costs by A and by B, and what there is of shares and the outside."""
-        known = self.answering
-        calibration = known.geometry.calibration
-        return Alignment.from_costs(a, b, weighting, calibration, known.typicality, *beside)
+        g, known = self.answering.geometry, self.answering.typicality
+        return Alignment.from_costs(a, b, weighting, g.calibration, known, *beside)
 
     def as_weighting(self, weighting: str) -> str:
         """A weighting this frame knows, checked."""
@@ -468,76 +412,41 @@ class JointFrame(SetModel):
         A: object,
         B: object,
         *,
-        weighting: str = "cost",
         sample_weight_a: object = None,
         sample_weight_b: object = None,
     ) -> LeaveOneOut:
         """The training rows' own angles: each as if the row had never been there.
 
         Exact, without refitting: mean, covariance and divisor change; α, the units and the
-        calibration stay. Scoring training rows with :meth:`align` flatters: every row helped
-        to build its own side. With ``center="each"`` a row is scored less the mean of its own
-        set, as it entered the frame. Without shrinkage, a row that the others of its set do not
-        span costs ∞; with no more rows than features that is every row. (With
-        ``weighting="frame"`` centre and divisor stay.)
+        calibration stay. Scoring training rows with :meth:`align` flatters: every row helped to
+        build its own side. With ``center="each"`` a row is scored less the mean of its own set.
+        Without shrinkage, a row that the others of its set do not span costs ∞.
 
         A and B are the rows the frame was fitted to, or some of them, and their weights those used
         in fitting; a row of weight 2 loses one of its two occurrences.
         """
-        a = self.left_out(A, "A", weighting=weighting, sample_weight=sample_weight_a)
-        b = self.left_out(B, "B", weighting=weighting, sample_weight=sample_weight_b)
-        return LeaveOneOut(a, b)
+        a = self.left_out(A, "A", sample_weight=sample_weight_a)
+        return LeaveOneOut(a, self.left_out(B, "B", sample_weight=sample_weight_b))
 
-    def left_out(
-        self, X: object, side: str, *, weighting: str = "cost", sample_weight: object = None
-    ) -> Alignment:
+    def left_out(self, X: object, side: str, *, sample_weight: object = None) -> Alignment:
         """:meth:`leave_one_out` for rows of one side only ("A" or "B"), a chunk of them say."""
-        weighting = self.as_weighting(weighting)
         k = "AB".index(as_option(side, "side", ("A", "B")))
         if arrays.is_lazy(X):
             from cospan.distributed import aligned  # is above: its workers use frames
 
-            return aligned(self, X, weighting, side, sample_weight)
+            return aligned(self, X, "cost", side, sample_weight)
         rows = self._rows(X, side)
         removed = removed_weights(sample_weight, rows.shape[0])
         if self.curve is not None:
             squared = self.curve.left_out_costs(rows, np.full(len(removed), k), removed)
             return self._alignment(squared[:, 0], squared[:, 1])
-        scores, beside = None, []
-        if self.basis is not None or self.blocks.r or self.blocks.t or weighting == "frame":
-            moved = rows
+        squared, beside = self._left_out_of(k, rows, removed), []
+        if self.basis is not None or self.blocks.r or self.blocks.t:
             if self.center_mode == "each":
-                moved = rows - arrays.like(self.geometry.means[k : k + 1, :], rows)
-            scorer = Scorer(self, rows, weighting, blocks=self.blocks, fine=True)
-            scores = scorer.scores(moved)
+                rows = rows - arrays.like(self.geometry.means[k : k + 1, :], rows)
+            scores = Scorer(self, rows, blocks=self.blocks, fine=True).scores(rows)
             beside = [scores.shares, scores.outside]
-        if scores is not None and weighting == "frame":
-            self._check_whole()
-            squared = self._parts_left_out(scores, k, removed)
-        else:
-            squared = self._left_out_of(k, rows, removed)
-        return self._alignment(squared[:, 0], squared[:, 1], weighting, *beside)
-
-    def _check_whole(self) -> None:
-        if self.dropped:
-            raise InputError(
-                "A truncated frame has no leave-one-out angles: its training rows helped to "
-                "choose which directions stay; use the whole frame, or align() on other rows."
-            )
-
-    def _parts_left_out(self, scores: Scores, k: int, removed: Floats) -> Array:
-        """Squared costs (n, 2) of rows of set k by the frame weighting, each out of its own set.
-
-        ‖c∘y‖², A's part and B's cost, is zᵀT⁻¹S_A T⁻¹z with T = S_A + S_B. With x out of S_k and
-        T, T⁻¹x is scaled for both sets alike, and S_k loses weight·xxᵀ: what remains of its part is
-        part - weight·(xᵀT⁻¹x)², and xᵀT⁻¹x is the sum of both parts.
-        """
-        parts = list(scores.squared[::-1])
-        xp = arrays.namespace(parts[0])
-        weight = (1 - self.shrinkage) * removed * self.geometry.weights[k]
-        lost = arrays.like(weight, parts[0]) * (parts[0] + parts[1]) ** 2
-        parts[k] = xp.clip(parts[k] - lost, 0.0, math.inf)
-        return xp.stack(parts[::-1], axis=1)
+        return self._alignment(squared[:, 0], squared[:, 1], "cost", *beside)
 
     # ---- some of the directions only ----------------------------------------------------------
 
@@ -546,25 +455,19 @@ class JointFrame(SetModel):
     ) -> JointFrame:
         """This frame with some of its directions only: it scores faster, or sees less.
 
-        Give exactly one of the three.
+        Costs, θ, shares and `relational` are then those of the part of a sample that lies in the
+        kept directions; `outside` still means outside both sets. Give exactly one of the three.
 
         Parameters
         ----------
         band : float
-            Radians. Keep what discriminates: drop the directions within this of 45°.
+            Radians. Keep what discriminates: drop the directions within this of 45°, those off the
+            span of few rows included.
         n : int
             Keep what discriminates: the n directions with the largest part in the difference of
             the sets (in the linear span: those furthest from 45°).
         shared_above : float
             Keep what is shared: the directions with min(c, s) above this, which is 0.707 at 45°.
-
-        Returns
-        -------
-        JointFrame
-            Coordinates in the kept directions are what they were, and the others count nothing:
-            costs, θ, shares and `relational` are those of the part of a sample that lies in the
-            kept directions. `outside` still means outside both sets, not outside what was kept.
-            Directions off the span of few rows, which lie at 45°, go with the band.
 
         Examples
         --------
@@ -592,14 +495,3 @@ def _nothing_shared(chosen: Chosen, blocks: Blocks) -> tuple[Note, ...]:
     )
     remedy = 'Use more rows, or shrinkage="auto".'
     return (Note("nothing shared", text, remedy, loud=True),)
-
-
-def _inverse(x: Floats) -> Floats:
-    """1/x, with 1/0 read as 0."""
-    return np.where(x > 0, 1 / np.where(x > 0, x, 1.0), 0.0)
-
-
-def _log_cosh(x: Floats) -> Floats:
-    """log cosh x, without overflow."""
-    size = np.abs(x)
-    return np.asarray(size + np.log1p(np.exp(-2 * size)) - math.log(2))
