@@ -357,7 +357,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         of the class, whatever its distribution. `predict` names a class all the same.
         """
         model, rows = self._for_scoring(X)
-        known = model.typicality
+        known = model.answering.typicality
         if known is None or self.weighting == "frame":
             raise InputError(
                 "There is no typicality here: it needs leave-one-out costs of the training rows, "

@@ -264,7 +264,7 @@ def _as_many_as(mislabelled: Floats, candidates: Bools, precision: float) -> Boo
 def _left_out(costs: SetCosts, rows: Array, own: Index) -> Floats:
     """(n, K): the probabilities of the classes, every row left out of its own."""
     squared = costs.left_out_costs(rows, own)
-    return arrays.to_numpy(calibrated_weights(squared, costs.geometry.calibration))
+    return arrays.to_numpy(calibrated_weights(squared, costs.answering.geometry.calibration))
 
 
 def _rows(X: Any) -> tuple[Array, tuple[str, ...] | None]:

@@ -28,7 +28,6 @@ from cospan.model import (
     Geometry,
     JointFrame,
     LandmarkMap,
-    Plain,
     SetCosts,
     Typicality,
 )
@@ -169,8 +168,7 @@ FIELDS: dict[type, Mapping[str, Field]] = {
     },
     Calibration: {"gain": float, "offsets?": "K"},
     Typicality: {"costs": "K× *", "above": "K× *"},
-    CurvedSets: {"map": CurveMap, "costs": SetCosts, "plain": Plain},
-    Plain: {"calibration": Calibration, "typicality?": Typicality},
+    CurvedSets: {"map": CurveMap, "costs": SetCosts},
     CurveMap: {"center": "d", "per_unit": "d", "waves": "w d"},
     LandmarkMap: {"center": "d", "per_unit": "d", "axes": "d a", "landmarks": "L a"}
     | {"mixing": "L *", "width": float},
