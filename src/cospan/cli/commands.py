@@ -13,15 +13,13 @@ from cospan.base.text import plural, printable
 from cospan.cli.comparing import name_of, one_or_all
 from cospan.cli.places import check_places, files_among
 from cospan.cli.terminal import Terminal
-from cospan.comparison.fitting import Model
 from cospan.comparison.score_files import (
     check_table_path,
     csv_text,
     score_columns,
     table_file,
-    with_text_ids,
 )
-from cospan.comparison.scoring import Scorer
+from cospan.comparison.scoring import Model, Scorer
 from cospan.data import EncodingPlan, Source, Table, encode, encode_by, notes_of, open_source
 from cospan.errors import InputError, ModelFileError
 from cospan.model import JointFrame, SetCosts
@@ -48,7 +46,8 @@ def score(
         terminal.warn(str(change))
     with nullcontext() if output is None else table_file(output) as write:
         for number, chunk in enumerate(source.chunks()):
-            found = with_text_ids(score_columns(names, source.name, scorer.score(chunk)))
+            found = score_columns(names, source.name, scorer.score(chunk))
+            found["id"] = found["id"].astype(str)
             if write is None:
                 terminal.data(csv_text(found, header=number == 0))
             else:
@@ -103,7 +102,7 @@ def audit(
     reading: dict[str, Any],
 ) -> None:
     """Check the labels of a table against the geometry of its classes."""
-    from cospan.audit import audit_labels
+    from cospan.comparison import audit_labels
     from cospan.comparison.rows import looking_elsewhere
 
     if output is not None:

@@ -88,6 +88,8 @@ def open_sets(asked: Asked, options: SourceOptions) -> Opened:
     """Open the sets and the rows to score with them."""
     A, B, label = asked.A, asked.B, asked.label
     called: list[str | None] = [asked.name_a, asked.name_b]
+    values: list[object] = [asked.a, asked.b]
+    things: list[object] = [A, B]
     if isinstance(A, Mapping) and B is None and label is None:
         asked.refuse("A is a mapping of sets", "a", "b", "name_a", "name_b")
         things, called, values = list(A.values()), [str(name) for name in A], [None] * len(A)
@@ -99,8 +101,6 @@ def open_sets(asked: Asked, options: SourceOptions) -> Opened:
     elif B is None:
         values = _classes(asked, options)
         things = [A] * len(values)
-    else:
-        things, values = [A, B], [asked.a, asked.b]
     if label is None and (asked.a is not None or asked.b is not None):
         raise InputError("a= and b= name classes; label= must say where the classes are.")
     if asked.labels is not None and asked.Z is None:
