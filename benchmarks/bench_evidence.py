@@ -238,7 +238,7 @@ def clusters(rng, n=40, size=10):
 def with_gaps(rng, n):
     """Numbers, a category and a boolean, each with gaps, as the engine reads them."""
     x, y = rng.normal(size=n), rng.exponential(size=n)
-    columns = [x, x + y, rng.choice(4.0, n, p=[0.6, 0.3, 0.08, 0.02]), rng.random(n) < 0.1]
+    columns = [x, x + y, rng.choice(4, n, p=[0.6, 0.3, 0.08, 0.02]), rng.random(n) < 0.1]
     read = []
     for k, values in enumerate(columns):
         values = np.where(rng.random(n) < 0.1, np.nan, np.asarray(values, dtype=float))
