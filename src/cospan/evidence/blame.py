@@ -99,7 +99,8 @@ def blame_columns(rows: RowFunctions, evidence: Evidence, n_a: int) -> Blame:
         function, z, only = where or (*_clearest(rows, evidence, mine, use, n_a), None)
         blamed.append(Blamed(column, p, function, z, only, before=before))
     others = ~np.isin(rows.scores.column, order[: len(causes)])
-    return Blame(_with_swaps(rows, n_a, blamed, others), order)
+    found = _with_swaps(rows, n_a, blamed, others)
+    return Blame(sorted(found, key=lambda one: one.p), order)
 
 
 def _causes(

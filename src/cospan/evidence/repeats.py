@@ -46,16 +46,17 @@ def repeated_rows(
     if keys is not None:
         columns.append(np.unique(keys, return_inverse=True)[1].astype(np.float64))
     key = row_keys(columns)
-    pairs, z, beyond = _pairs(columns, key, n_a, permutations, seed)
+    pairs, z, beyond = _pairs(key, n_a, permutations, seed)
+    beyond &= pairs > EXPLAINED * _by_chance(columns, n_a)
     if beyond.any():  # rows of sets that differ in a column meet within each set only
         alike = [values for values in columns if not _differs(values[:n_a], values[n_a:])]
         if 0 < len(alike) < len(columns):
-            beyond &= _pairs(alike, row_keys(alike), n_a, permutations, seed)[2]
+            beyond &= _pairs(row_keys(alike), n_a, permutations, seed)[2]
         # Or in its relations: then the other set's pairs come back where it is left out.
         for out in np.array_split(np.arange(len(alike)), min(len(alike), LEFT_OUT)):
             rest = [values for k, values in enumerate(alike) if k not in out]
             if rest and beyond.any():
-                left, _, still = _pairs(rest, row_keys(rest), n_a, FEW_LABELLINGS, seed)
+                left, _, still = _pairs(row_keys(rest), n_a, FEW_LABELLINGS, seed)
                 beyond &= still | (left > 2 * pairs)
     if not beyond.any():
         return Repeated((), np.arange(n_a), np.arange(n_b))
@@ -68,9 +69,9 @@ def repeated_rows(
 
 
 def _pairs(
-    columns: Sequence[Floats], key: Keys, n_a: int, permutations: int, seed: int
+    key: Keys, n_a: int, permutations: int, seed: int
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Pairs of equal rows within A, within B and across; their z; whether beyond chance."""
+    """Pairs of equal rows within A, within B and across, their z, and which are beyond chance."""
     _, group, count = np.unique(key, return_inverse=True, return_counts=True)
     rows = np.flatnonzero(count[group] > 1)
     if len(rows) < 4:
@@ -78,8 +79,7 @@ def _pairs(
     group = np.unique(group[rows], return_inverse=True)[1]
     pairs = _pair_counts(rows, group, n_a, len(key), permutations, seed)
     z = (pairs[0] - pairs[1:].mean(axis=0)) / np.maximum(pairs[1:].std(axis=0), 0.5)
-    beyond = (z > CLEARLY) & (pairs[0] > pairs[1:].max(axis=0))
-    return pairs[0], z, beyond & (pairs[0] > EXPLAINED * _by_chance(columns, n_a))
+    return pairs[0], z, (z > CLEARLY) & (pairs[0] > pairs[1:].max(axis=0))
 
 
 def _differs(x: Floats, y: Floats) -> bool:
