@@ -176,7 +176,16 @@ class PreparedSets:
         self.weights = (1 / self.sizes if self.balance else np.ones(len(summaries))).tolist()
         xp, first = arrays.namespace(summaries[0].mean), summaries[0].mean
         self.means = xp.stack([arrays.like(part.mean, first) for part in summaries], axis=0)
-        self.center_mode, self.center = self._centered(center)
+        # About the first mean, so that a large common offset costs no digits.
+        shares = np.ones(len(self.sizes)) if self.balance else self.sizes
+        middle = first + arrays.like(shares / shares.sum(), first) @ (self.means - first[None, :])
+        self.center_mode, self.center = "own", middle
+        if not self.affine and isinstance(center, str):
+            self.center_mode = as_option(center, "center", ("pooled", "each", "none"))
+            self.center = middle if center == "pooled" else 0 * first
+        elif not self.affine:
+            given = _as_center(center, int(first.shape[0]))
+            self.center_mode, self.center = "given", arrays.like(given, first)
         self.eps = max(part.eps for part in summaries)
 
     @classmethod
@@ -186,19 +195,6 @@ class PreparedSets:
         """Sets prepared as those of a geometry were."""
         center = g.center if g.center_mode == "given" else g.center_mode
         return cls(summaries, g.span, center, g.balance, g.tol, labels)
-
-    def _centered(self, center: object) -> tuple[str, Array]:
-        first = self.means[0, :]
-        # About the first mean, so that a large common offset costs no digits.
-        shares = self.sizes if not self.balance else np.ones(len(self.sizes))
-        steps = self.means - first[None, :]
-        middle = first + arrays.like(shares / shares.sum(), first) @ steps
-        if self.affine:
-            return "own", middle
-        if not isinstance(center, str):
-            return "given", arrays.like(_as_center(center, int(first.shape[0])), first)
-        mode = as_option(center, "center", ("pooled", "each", "none"))
-        return mode, middle if mode == "pooled" else 0 * first
 
     def about(self, k: int) -> Array:
         """What the moments of set k are taken about."""
