@@ -6,14 +6,9 @@ A sample z costs the set k
     cost_k² =     (z - m)ᵀ  S̃_k⁻¹ (z - m)           S̃_k = (1-α) S_k + α T      (span "linear")
 
 with Σ_k the covariance about the set's own mean and S_k the second moments about one centre m.
-T is diagonal: its square roots are the `unit` of each feature. Everything is computed on features
-divided by their unit, where T is the identity; a feature that is constant in every set has the
-unit 0 and takes no part.
-
-:class:`PreparedSets` settles what needs no choice (means, centre, variances). In given units it
-makes :class:`WorkingSets`, the sets' moments in working coordinates: with fewer rows than features
-those of an orthonormal basis of the rows' span, off which every set has the variance α.
-:class:`Geometry` is what a fitted model keeps of all this.
+T is diagonal: its square roots are the `unit` of each feature, 0 for one that is constant in every
+set and takes no part. Everything is computed on features divided by their unit, and with fewer
+rows than features in an orthonormal basis of the rows' span, off which every set has variance α.
 """
 
 from __future__ import annotations
