@@ -79,7 +79,7 @@ def test_merge_order_does_not_matter():
 
 def test_triangles_merge_like_their_rows():
     X, Y = rows(100), rows(80, seed=1, shift=2.0)
-    a, b = (Summary.of(part)._moments for part in (X, Y))
+    a, b = (Summary.of(part).moments for part in (X, Y))
     both = merged(a, b, factors=True)
     whole = Summary.of(np.concatenate((X, Y)))
     assert both.scatter.shape == (20, 20)
