@@ -112,10 +112,6 @@ class SetModel:
         "ℓ₀, the log ratio of squared costs at 45°.",
     )
     center = Derived[Array]("center", "The origin: between the means in the affine span.")
-    center_mode = Derived[str](
-        "center_mode", """``"own"``, or in the linear span what was given for `center`."""
-    )
-    balance = Derived[bool]("balance", "Whether a set's moments are divided by its size.")
     n_features = Derived[int]("n_features", "The number of features.")
     feature_names = Derived[tuple[str, ...] | None]("feature_names", "What features are called.")
     constant_features = Derived[Index](
@@ -227,7 +223,7 @@ def chosen_sets(
             f"A fast summary has too few digits for shrinkage {alpha:g}; use at least "
             f"{FAST_SHRINKAGE:g}, or make the summaries with exact=True."
         )
-    spread = prepared.unit("common") if prepared.affine else prepared.variances
+    spread = prepared.unit("common") if prepared.affine else prepared.spreads
     if alpha > 0 and not spread.any():
         raise InputError(
             "All rows of all sets are equal, so there is nothing to compare; check that the "
