@@ -360,10 +360,12 @@ class SetCosts(SetModel):
         return pooled_maps(self.geometry, self.maps)
 
     def form(self, weighting: str = "cost") -> tuple[Array, Floats]:
-        """All maps side by side."""
-        sizes, K = [one.shape[1] for one in self.scoring_maps], self.geometry.n_sets
-        across = arrays.namespace(self.maps[0]).concat(list(self.scoring_maps), axis=1)
-        return across, np.repeat(np.eye(K), sizes, axis=1)
+        """All maps side by side, in an order of their own: that of the sets changes no bit."""
+        g, means = self.geometry, arrays.to_numpy(self.geometry.means)
+        order = sorted(range(g.n_sets), key=lambda k: (g.sizes[k], *means[k]))
+        maps = [self.scoring_maps[k] for k in order]
+        across = arrays.namespace(maps[0]).concat(maps, axis=1)
+        return across, np.repeat(np.eye(g.n_sets)[:, order], [x.shape[1] for x in maps], axis=1)
 
     def _factors(self) -> Sequence[Floats]:
         return factors_of(self.maps)
