@@ -10,9 +10,9 @@ from scipy import stats
 from sklearn.datasets import load_diabetes
 
 from cospan import angle_histogram, compare, fisher_rao, hellinger, separation, shift_test, wording
-from cospan.distribution import angle_auc, overlap
 from cospan.errors import InputError
 from cospan.evidence import Finding, Fold, QualityNote, Reading, Size, find, size_of
+from cospan.evidence.distances import overlap, rank_auc
 from cospan.evidence.size import delong
 from cospan.evidence.test import _rare_z
 from cospan.wording import note_sentence, of_hundred, sentence, size_sentence
@@ -510,7 +510,7 @@ def test_distances_are_those_of_the_histograms():
     P, Q = angle_histogram(a, 20), angle_histogram(b, 20)
     assert (result.fisher_rao, result.hellinger) == (fisher_rao(P, Q), hellinger(P, Q))
     assert result.overlap == overlap(P, Q)
-    assert result.auc == pytest.approx(angle_auc(a, b), abs=1e-12)
+    assert result.auc == pytest.approx(rank_auc(a, b), abs=1e-12)
     assert (result.n_a, result.n_b) == (150, 90)
 
 

@@ -14,7 +14,7 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 import cospan.report
 import report_cases as cases
 from cospan import compare, monitor
-from cospan.report import document_of, format_of, fragment, render, terminal_lines
+from cospan.report import charts, document_of, format_of, fragment, render, terminal_lines
 from cospan.report.document import Card, Document, Notes, Table, Text
 from cospan.wording import of_hundred, sentence
 
@@ -345,6 +345,13 @@ def test_a_notebook_shows_the_verdict_and_folds_the_columns():
     assert "<script" not in text
     assert "<details>" in text
     assert document("mixed table").card.title in text
+
+
+def test_names_of_one_letter_have_a_place_above_their_hill():
+    rng = np.random.default_rng(0)
+    for _ in range(60):  # one of these has a name between two points of its curve
+        scores = [rng.normal(size=200), rng.normal(size=200) + 0.5]
+        assert ">A</text>" in charts.hills(scores, ["A", "B"]).svg
 
 
 def test_a_result_saves_itself_by_the_ending(tmp_path):

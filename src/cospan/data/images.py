@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base.notes import Note
-from cospan.base.packages import needed
 from cospan.base.text import first_line
-from cospan.errors import CospanError, InputError, SourceError
+from cospan.errors import CospanError, InputError, SourceError, needed
 
 from .options import Options, beside_rows, listing
 from .source import Chunk, Source

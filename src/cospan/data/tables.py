@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base.notes import Note
-from cospan.base.packages import needed
 from cospan.base.text import first_line
-from cospan.errors import InputError, SourceError
+from cospan.errors import InputError, SourceError, needed
 
 from .arrow import pa, pq
 from .options import Options, beside_rows, listing, require

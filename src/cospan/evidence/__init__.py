@@ -8,6 +8,7 @@
 - `engine`: from rows to findings
 - `columns`, `relations`, `quality`: the tables
 - `parts`: the difference of two sets, distributed over the features
+- `distances`: histograms of angles, and how far apart they are
 - `size`: one number for how different two sets are, with an interval
 - `verdict`: all of it together
 """
@@ -20,6 +21,15 @@ from .columns import (
     columns_of,
     plan_from,
     read_columns,
+)
+from .distances import (
+    angle_histogram,
+    bhattacharyya,
+    bin_posterior,
+    fisher_rao,
+    hellinger,
+    posterior_ambiguity,
+    rank_auc,
 )
 from .engine import FEWEST_LABELLINGS, FEWEST_ROWS, Smallest, find
 from .findings import Finding
@@ -35,8 +45,10 @@ from .verdict import Changes, RowsToCheck, Totals, Verdict, find_changes, size_w
 
 __all__ = [
     "FEWEST_LABELLINGS", "FEWEST_ROWS", "OTHER", "SQUARE", "Changes", "Column", "FeatureChange",
-    "FeatureTable", "Finding", "Fold", "Held", "PairChange", "PairTable", "QualityNote", "Reading",
-    "RowsToCheck", "Separation", "Size", "Smallest", "Totals", "Verdict", "columns_of",
-    "feature_parts", "find", "find_changes", "legendre", "normal_scores", "plan_from",
-    "read_columns", "repeated_rows", "separation", "shift_test", "size_of", "size_word",
+    "FeatureTable", "Finding", "Fold", "Held", "PairChange", "PairTable", "QualityNote",
+    "Reading", "RowsToCheck", "Separation", "Size", "Smallest", "Totals", "Verdict",
+    "angle_histogram", "bhattacharyya", "bin_posterior", "columns_of", "feature_parts", "find",
+    "find_changes", "fisher_rao", "hellinger", "legendre", "normal_scores", "plan_from",
+    "posterior_ambiguity", "rank_auc", "read_columns", "repeated_rows", "separation",
+    "shift_test", "size_of", "size_word",
 ]  # fmt: skip

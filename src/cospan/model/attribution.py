@@ -29,7 +29,7 @@ from cospan.base.types import Array, Floats
 from cospan.errors import InputError
 from cospan.model.curved import CurvedSets
 from cospan.model.frame import JointFrame
-from cospan.model.pair import Scorer
+from cospan.model.scoring import Scorer
 
 # Bytes of samples explained at once: the passes between the products stay in the cache. And rows at
 # least: fewer would starve the products.
@@ -225,7 +225,7 @@ class _Explainer:
 
     def _pulled(self, slope: Array) -> Array:
         """W times a slope in frame coordinates: that in features."""
-        pull = slope @ self.scorer.inverse.T
+        pull = slope @ self.scorer.across.T
         if self.scorer.basis is None or self.scorer.per_unit is None:
             return pull
         return (pull @ self.scorer.basis.T) * self.scorer.per_unit[None, :]

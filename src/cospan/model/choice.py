@@ -34,10 +34,12 @@ from cospan.model.calibration import (
     log_odds_of,
 )
 from cospan.model.leave_one_out import (
+    Departure,
     LeaveOneOutCosts,
+    factors_of,
     inside_span,
     maps_of,
-    matrix_of,
+    pooled_maps,
     same_span,
 )
 from cospan.model.prepared import Geometry, PreparedSets, TrialRows, WorkingSets
@@ -326,26 +328,34 @@ def left_out_grid(working: WorkingSets, trial: TrialRows, alphas: Floats) -> Flo
         projected = np.asarray(arrays.matmul(trial.rows, vectors))
         projected += arrays.matmul(at - at[k] if prepared.affine else at, vectors)[trial.own]
         projected *= projected
-        costs[:, k, :] = _quadratic(projected, values, alphas, alphas, trial.off)
+        costs[:, k, :] = _quadratic(projected, values, alphas, trial.off)
         mine = trial.own == k
-        n, removed, lost = 1.0, 0.0, (1 - alphas)[:, None]
-        if prepared.affine:
-            n, removed = prepared.sizes[k], trial.removed[mine].max()
-            lost = lost * removed * n / (n - removed) ** 2
-        else:
-            lost = lost * prepared.weights[k] * trial.removed[mine]
-        ridge = alphas * (n - removed) / n
-        h = (n - removed) / n * _quadratic(projected[mine], values, alphas, ridge, trial.off[mine])
-        costs[:, k, mine] = (n / (n - removed)) ** 2 * h / np.maximum(1 - lost * h, LEAST_REMAINDER)
+        gone = _departure(working, trial, k)
+        pp = _quadratic(projected[mine], (1 + gone.growth) * values, alphas, trial.off[mine])
+        lost = np.outer(1 - alphas, gone.lost)
+        costs[:, k, mine] = gone.farther**2 * _changed(pp, pp, pp, lost)
     return costs
 
 
-def _quadratic(
-    projected: Floats, values: Floats, alphas: Floats, ridge: Floats, off: Floats
-) -> Floats:
-    """Σ projected/((1-α)λ + ridge) for every α and row, with what lies off the span."""
-    spectrum = np.outer(values, 1 - alphas) + ridge
-    return np.asarray(arrays.matmul(projected, 1 / spectrum)).T + off / ridge[:, None]
+def _departure(working: WorkingSets, trial: TrialRows, k: int) -> Departure:
+    """What any row of set k takes along."""
+    p = working.prepared
+    removed = trial.removed[trial.own == k].max(keepdims=True)
+    if p.affine:
+        return Departure.of(p.sizes[k], removed, balance=True)
+    return Departure(0 * removed, removed * p.weights[k], np.ones(1))
+
+
+def _changed(pp: Floats, pz: Floats, zz: Floats, lost: Floats) -> Floats:
+    """zᵀ(G - lost·ppᵀ)⁻¹z from inner products in G⁻¹."""
+    return np.asarray(zz + lost * pz**2 / np.maximum(1 - lost * pp, LEAST_REMAINDER))
+
+
+def _quadratic(projected: Floats, values: Floats, alphas: Floats, off: Floats) -> Floats:
+    """Σ projected/((1-α)λ + α) for every α and row, with what lies off the span."""
+    spectrum = np.outer(values, 1 - alphas) + alphas
+    found = np.asarray(arrays.matmul(projected, 1 / spectrum)).T
+    return found + off / alphas[:, None] if off.any() else found
 
 
 def pooled_costs(working: WorkingSets, trial: TrialRows, alpha: float, pooling: float) -> Floats:
@@ -358,13 +368,13 @@ def pooled_costs(working: WorkingSets, trial: TrialRows, alpha: float, pooling: 
     costs = np.empty((K, len(trial.own)))
     for o in range(K):
         member = np.flatnonzero(trial.own == o)
-        n, removed = working.prepared.sizes[o], trial.removed[member].max()
+        gone = _departure(working, trial, o)
         for k in range(K):
-            # What set o weighs in k's matrix, and what it gains there by the smaller divisor.
+            # What set o weighs in k's matrix.
             weight = (1 - alpha) * (pooling / K + (1 - pooling) * (k == o))
             if pooling < 1 or k == 0:  # at γ = 1 there is one matrix for all sets
                 shrunk = (1 - alpha) * ((1 - pooling) * matrices[k] + pooling * mean)
-                shrunk += weight * removed / (n - removed) * matrices[o]
+                shrunk += weight * gone.growth * matrices[o]
                 shrunk[np.diag_indices_from(shrunk)] += alpha
                 # Rows and all means, as columns, where that matrix is the identity.
                 R = factorizations.cholesky(shrunk)
@@ -373,11 +383,8 @@ def pooled_costs(working: WorkingSets, trial: TrialRows, alpha: float, pooling: 
             pp = np.einsum("ij,ij->j", p, p) + trial.off[member] / alpha
             step = at[:, o] - at[:, k]
             along = step @ p
-            # The row as k sees it is p + step; as its own set does, n/(n-1) times p.
-            pz, zz = pp + along, pp + 2 * along + step @ step
-            lost = weight * removed * n / (n - removed) ** 2
-            cost = zz + lost * pz**2 / np.maximum(1 - lost * pp, LEAST_REMAINDER)
-            costs[k, member] = cost * ((n / (n - removed)) ** 2 if k == o else 1.0)
+            cost = _changed(pp, pp + along, pp + 2 * along + step @ step, weight * gone.lost)
+            costs[k, member] = cost * (gone.farther**2 if k == o else 1.0)
     return costs
 
 
@@ -397,5 +404,6 @@ def _unshrunk(working: WorkingSets, trial: TrialRows, pooling: float) -> Floats:
         maps, inner = inside_span(maps)
         basis = inner if basis is None else arrays.matmul(basis, inner)
         trial = trial._replace(rows=arrays.matmul(trial.rows, arrays.to_numpy(inner)))
-    matrices = [matrix_of(arrays.to_numpy(one)) for one in maps]
-    return np.asarray(LeaveOneOutCosts(geometry, matrices, maps, basis).of_trial(trial).T)
+    pooled = pooled_maps(geometry, maps)
+    costs = LeaveOneOutCosts(geometry, pooled, lambda: factors_of(maps), basis)
+    return np.asarray(costs.of_trial(trial).T)

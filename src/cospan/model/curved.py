@@ -31,9 +31,9 @@ from cospan.errors import InputError
 from cospan.model.calibration import Calibration
 from cospan.model.choice import CLEARLY, Candidate, Judge, tried_rows
 from cospan.model.curves import MOST_COLUMNS, RowMap, curve_map, landmark_map
+from cospan.model.scoring import Squares
 from cospan.model.set_model import Model, SetCosts, Tried, chosen_sets
 from cospan.model.settings import Settings
-from cospan.model.typicality import Typicality
 from cospan.summary import RowSample, Summary
 
 #: Reads the rows of all sets once more, through the map: one summary for each set. Where it has an
@@ -57,20 +57,11 @@ _FEW_FEATURES = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Plain:
-    """What the plain model's own costs say, where a curved one answers for it."""
-
-    calibration: Calibration
-    typicality: Typicality | None
-
-
-@dataclass(frozen=True, eq=False)
 class CurvedSets:
     """K sets of mapped rows, ready to say what a sample costs each of them."""
 
     map: RowMap
     costs: SetCosts = field(repr=False)  # of the mapped rows, with a calibration of their own
-    plain: Plain = field(repr=False)  # what the plain model says by itself
 
     @property
     def calibration(self) -> Calibration:
@@ -82,10 +73,22 @@ class CurvedSets:
 
     def squared_costs(self, rows: Array) -> Array:
         """(n, K) squared costs of samples, in the dtype of the rows."""
-        xp = arrays.namespace(rows)
+        xp, dof = arrays.namespace(rows), self.costs.geometry.dof
+        across, weights, at = self._laid_out
+        far = float(np.sum(weights * at**2, axis=1).max()) + dof
+        coarse = expansion_keeps_digits(far, float(np.finfo(np.float32).eps))
+        dtype = xp.float32 if coarse else xp.float64
+        like = xp.astype(rows[:0, :], dtype, copy=False)
+        multiplier, sums = arrays.like(across, like), Squares(weights, at, like, ())
+
+        def scored(piece: slice) -> Array:
+            features = xp.astype(self.map.features(rows[piece, :]), dtype, copy=False)
+            with arrays.full_precision(features):
+                return xp.stack(sums(features @ multiplier), axis=1) + dof
+
         pieces = _pieces(rows, self.map, _HOST_BYTES)
         threads = arrays.host_threads(rows) if len(pieces) >= _THREADED_PARTS else 1
-        parts = arrays.in_threads(lambda piece: self._scored(rows[piece, :]), pieces, threads)
+        parts = arrays.in_threads(scored, pieces, threads)
         return xp.astype(xp.concat(parts, axis=0), rows.dtype, copy=False)
 
     def left_out_costs(self, rows: Array, own: Index, removed: Floats) -> Array:
@@ -137,31 +140,10 @@ class CurvedSets:
         return center, across, (arrays.to_numpy(g.means) - center) @ across, weights
 
     @cached_property
-    def _laid_out(self) -> tuple[np.ndarray, ...]:
-        """What features, y² and y are multiplied with, and what is added.
-
-        y is taken about the origin, where mapped rows are of the order of 1.
-        """
+    def _laid_out(self) -> tuple[Floats, Floats, Floats]:
+        """What features are multiplied with, w and a: about the origin, where rows are small."""
         center, across, at, weights = self._table
-        at = at + center @ across
-        constant = np.sum(weights * at**2, axis=1) + self.costs.geometry.dof
-        fine = expansion_keeps_digits(float(constant.max()), float(np.finfo(np.float32).eps))
-        found = (self.map.through(across), weights.T, -2 * (weights * at).T, constant)
-        dtype = np.float32 if fine else np.float64
-        return tuple(np.ascontiguousarray(one, dtype=dtype) for one in found)
-
-    def _scored(self, rows: Array) -> Array:
-        xp = arrays.namespace(rows)
-        features = self.map.features(rows)
-        if self._laid_out[0].dtype == np.float64:
-            features = xp.astype(features, xp.float64)
-        across, squares, linear, constant = (arrays.like(x, features) for x in self._laid_out)
-        with arrays.full_precision(features):
-            y = features @ across
-            crossed = y @ linear
-            y *= y
-            found = y @ squares
-        return xp.clip(found + crossed + constant[None, :], self.costs.geometry.dof, np.inf)
+        return self.map.through(across), weights, at + center @ across
 
 
 def _pieces(rows: Array, mapping: RowMap, size: int) -> list[slice]:
@@ -231,9 +213,7 @@ def with_curve(
     costs = _Trials(tried, mapping).fitted(settings, again, by_choice=size == "auto")
     if costs is None:
         return model
-    curve = CurvedSets(mapping, costs, Plain(model.geometry.calibration, model.typicality))
-    geometry = replace(model.geometry, calibration=curve.calibration)
-    return replace(model, geometry=geometry, typicality=costs.typicality, curve=curve)
+    return replace(model, curve=CurvedSets(mapping, costs))
 
 
 def _possible(size: int | str, tried: Tried, settings: Settings, again: Again | None) -> bool:

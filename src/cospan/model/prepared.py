@@ -102,7 +102,7 @@ class Geometry:
 
     def per_unit(self) -> Array:
         """1/unit, and 0 for constant features."""
-        return arrays.like(_inverses(arrays.to_numpy(self.unit)), self.unit)
+        return arrays.like(inverses(arrays.to_numpy(self.unit)), self.unit)
 
     def mixing(self) -> Floats:
         """(K, K): what set j weighs in the pooled covariance of set k."""
@@ -110,8 +110,9 @@ class Geometry:
         return (1 - self.pooling) * np.eye(K) + self.pooling / K
 
 
-def _inverses(unit: Floats) -> Floats:
-    return np.where(unit > 0, 1 / np.where(unit > 0, unit, 1.0), 0.0)
+def inverses(x: Floats) -> Floats:
+    """1/x, with 1/0 read as 0."""
+    return np.where(x > 0, 1 / np.where(x > 0, x, 1.0), 0.0)
 
 
 def working_rows(
@@ -292,7 +293,7 @@ class WorkingSets:
         unit = prepared.unit(units)
         self.unit = arrays.like(unit, prepared.center)
         self.n_varying = int(np.count_nonzero(unit))
-        self.per_unit = arrays.like(_inverses(unit), prepared.center)
+        self.per_unit = arrays.like(inverses(unit), prepared.center)
         self.basis: Array | None = None
         self.factored = as_factors(prepared.summaries)
         self._moments = self._factors() if self.factored else self._matrices()

@@ -68,7 +68,8 @@ def hills(scores: Sequence[Floats], names: Names) -> Chart:
     for place, name, look in zip(at, names, "ab", strict=True):
         reach = 0.5 * LETTER * len(short(name, 20))
         place = min(max(place, reach), width - reach)
-        highest = min(float(y[np.abs(x - place) <= reach].min()) for y in heights)
+        under = np.abs(x - place) <= max(reach, x[1])  # also where a name is shorter than a step
+        highest = min(float(y[under].min()) for y in heights)
         made.text(place, max(highest - 8, 12), short(name, 20), f"n x{look}", "middle")
     made.ends(186, f"← looks like {short(names[0])}", f"looks like {short(names[1])} →")
     return made.chart()

@@ -12,8 +12,8 @@ import base64
 import hashlib
 from pathlib import Path
 
-from cospan.base.packages import needed
 from cospan.base.text import harmless
+from cospan.errors import needed
 
 from .document import Document
 
