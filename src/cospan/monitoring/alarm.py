@@ -81,7 +81,7 @@ def threshold(windows: int, functions: int, rate: float, per_year: float) -> flo
     """
     W, T = min(windows, MOST_SIMULATED), int(min(np.ceil(per_year), MOST_SIMULATED))
     rng, k, tops = np.random.default_rng(SEED), slack(W), []
-    for phi in np.float32(AR):
+    for phi in np.array(AR, dtype=np.float32):
         X = rng.standard_normal((W + T, SIMULATED // len(AR)), dtype=np.float32)
         for t in range(1, W + T):
             X[t] = phi * X[t - 1] + np.sqrt(1 - phi**2) * X[t]
@@ -200,7 +200,9 @@ def follow(Z: Floats, H: Floats, k: float) -> tuple[Floats, list[Run]]:
         over = S <= 0
         if new.any():
             if now is None:
-                now = Run(int(zero[first]) + 1, t, np.full(m, -np.inf))
+                since = both[zero[first] + 1 : t + 1, first][::-1].cumsum()
+                clearest = np.argmax(since / np.sqrt(np.arange(1, len(since) + 1)))
+                now = Run(t - int(clearest), t, np.full(m, -np.inf))
                 runs.append(now)
             now.announced[t] = (np.flatnonzero(new) % (m // 2)).tolist()
         if now is not None:

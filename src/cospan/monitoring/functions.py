@@ -144,7 +144,10 @@ class Functions:
         self.levels: list[list[int]] = []  # of each reading the codes of levels that are watched
         self.scored: list[tuple[int, int]] = []  # the place of a reading, and a level's code or -1
         for place, one in enumerate(read.readings):
-            values, counts = _counted(one.values)
+            known = (
+                one.values if one.levels is None else np.where(one.values < 0, np.nan, one.values)
+            )
+            values, counts = _counted(known)
             self.ranks.append(Ranks.learn(values, counts))
             first = np.argsort(-counts, kind="stable")[: LEVELS if one.levels else 0]
             self.levels.append(values[first].astype(int).tolist())
@@ -171,7 +174,9 @@ class Functions:
             rest[np.isnan(read.readings[self.scored[j][0]].values), k] = np.nan
         self.sides = [Ranks.learn(*_counted(x)) for x in rest.T]
         self.sizes = [Ranks.learn(*_counted(np.abs(x))) for x in rest.T]
-        every = [one for one, _, _ in self._measured(read.take(slice(2)), np.zeros(1, np.intp), RUNS)]
+        every = [
+            one for one, _, _ in self._measured(read.take(slice(2)), np.zeros(1, np.intp), RUNS)
+        ]
         self.chosen = _chosen(every)
         self.table = tuple(every[k] for k in self.chosen)
 

@@ -160,7 +160,7 @@ class Kept(NamedTuple):
 
 
 class _Sample:
-    """Some rows of each window, drawn by a hash of their running number; as few as memory allows."""
+    """Some rows of each window, drawn by a hash of their number; as few as memory allows."""
 
     def __init__(self) -> None:
         self.counts: Counter[int] = Counter()
