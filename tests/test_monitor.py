@@ -172,7 +172,7 @@ def test_too_few_windows_cannot_judge_but_are_compared(usual, later):
 def test_quiet_days_raise_no_alarm(profile):
     found = monitor(profile, table(5, 60, start="2020-03-01"))
     assert not found.episodes
-    assert found.sentences[0] == "No alarm in 60 windows."
+    assert found.sentences[0] == "No alarm in 60 days."
 
 
 def faults():

@@ -7,12 +7,10 @@ still tells good from better where the AUC is 1 for all.
 
 Each choice has a default (the units that fit the kind of data, ν = 1, α = 0.3, γ = 0) and moves
 away from it only where another value is better by more than its sampling error, paired over the
-rows. So noise chooses nothing: two draws of the same data end at the same place, and sets that do
-not differ are not made to look different by trying hard.
+rows. So noise chooses nothing.
 
 One eigendecomposition of each set gives the costs of all rows for a whole grid of α. Pooled
-covariances have no spectrum in common: they take one Cholesky factor for every α and γ, and every
-set that rows are taken from. Where α is 0, sets may lack directions, and `leave_one_out` serves.
+covariances take one Cholesky factor for every α and γ, and every set that rows are taken from.
 """
 
 from __future__ import annotations
@@ -74,10 +72,9 @@ def tried_rows(n_sets: int) -> int:
 
 
 def more_rows(summaries: Sequence[Summary]) -> int:
-    """How many rows of each set the calibration has beyond those that choices are tried on.
+    """How many rows of each set the calibration has, where that is more than choices have.
 
-    It is one fit, where choices are hundreds: it takes every row that larger samples hold. A gain
-    from 2,000 rows is off by several per cent, and with it every distance of large sets.
+    It is one fit, where choices are hundreds: a gain from 2,000 rows is off by several per cent.
     """
     longest = max(len(part.sample) for part in summaries)
     return longest if longest > MOST_OF_A_SET else 0

@@ -6,14 +6,9 @@ A sample z costs the set k
     cost_k² =     (z - m)ᵀ  S̃_k⁻¹ (z - m)           S̃_k = (1-α) S_k + α T      (span "linear")
 
 with Σ_k the covariance about the set's own mean and S_k the second moments about one centre m.
-T is diagonal: its square roots are the `unit` of each feature. Everything is computed on features
-divided by their unit, where T is the identity; a feature that is constant in every set has the
-unit 0 and takes no part.
-
-:class:`PreparedSets` settles what needs no choice (means, centre, variances). In given units it
-makes :class:`WorkingSets`, the sets' moments in working coordinates: with fewer rows than features
-those of an orthonormal basis of the rows' span, off which every set has the variance α.
-:class:`Geometry` is what a fitted model keeps of all this.
+T is diagonal: its square roots are the `unit` of each feature, 0 for one that is constant in every
+set and takes no part. Everything is computed on features divided by their unit, and with fewer
+rows than features in an orthonormal basis of the rows' span, off which every set has variance α.
 """
 
 from __future__ import annotations
@@ -176,7 +171,16 @@ class PreparedSets:
         self.weights = (1 / self.sizes if self.balance else np.ones(len(summaries))).tolist()
         xp, first = arrays.namespace(summaries[0].mean), summaries[0].mean
         self.means = xp.stack([arrays.like(part.mean, first) for part in summaries], axis=0)
-        self.center_mode, self.center = self._centered(center)
+        # About the first mean, so that a large common offset costs no digits.
+        shares = np.ones(len(self.sizes)) if self.balance else self.sizes
+        middle = first + arrays.like(shares / shares.sum(), first) @ (self.means - first[None, :])
+        self.center_mode, self.center = "own", middle
+        if not self.affine and isinstance(center, str):
+            self.center_mode = as_option(center, "center", ("pooled", "each", "none"))
+            self.center = middle if center == "pooled" else 0 * first
+        elif not self.affine:
+            given = _as_center(center, int(first.shape[0]))
+            self.center_mode, self.center = "given", arrays.like(given, first)
         self.eps = max(part.eps for part in summaries)
 
     @classmethod
@@ -186,19 +190,6 @@ class PreparedSets:
         """Sets prepared as those of a geometry were."""
         center = g.center if g.center_mode == "given" else g.center_mode
         return cls(summaries, g.span, center, g.balance, g.tol, labels)
-
-    def _centered(self, center: object) -> tuple[str, Array]:
-        first = self.means[0, :]
-        # About the first mean, so that a large common offset costs no digits.
-        shares = self.sizes if not self.balance else np.ones(len(self.sizes))
-        steps = self.means - first[None, :]
-        middle = first + arrays.like(shares / shares.sum(), first) @ steps
-        if self.affine:
-            return "own", middle
-        if not isinstance(center, str):
-            return "given", arrays.like(_as_center(center, int(first.shape[0])), first)
-        mode = as_option(center, "center", ("pooled", "each", "none"))
-        return mode, middle if mode == "pooled" else 0 * first
 
     def about(self, k: int) -> Array:
         """What the moments of set k are taken about."""

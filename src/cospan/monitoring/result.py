@@ -349,6 +349,11 @@ class Monitoring:
     def __str__(self) -> str:
         return "\n".join(self.sentences)
 
+    def _repr_html_(self) -> str:
+        from cospan.report import fragment
+
+        return fragment(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain types only, for JSON."""
         return {
