@@ -22,7 +22,6 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from cospan import AlignmentAngleClassifier, JointFrame, Summary
 from cospan.errors import InputError
-from cospan.estimator import best_threshold
 from cospan.model import SetCosts
 
 
@@ -78,16 +77,6 @@ def test_two_classes_are_the_joint_frame(pair):
     assert_allclose(model.transform(X)[:, 1], expected.cost_a, rtol=1e-9)
     assert_allclose(model.predict_proba(X), expected.posterior, atol=1e-10)
     assert_array_equal(model.predict(X), np.array(["four", "nine"])[expected.predict()])
-
-
-def test_accuracy_on_mnist_equals_the_frames(mnist):
-    A, B = mnist.draw(4, 300, seed=0), mnist.draw(9, 250, seed=0)
-    Z = np.vstack([mnist.test_images(4), mnist.test_images(9)])
-    truth = np.repeat([4, 9], [len(mnist.test_images(digit)) for digit in (4, 9)])
-    model = AlignmentAngleClassifier().fit(np.vstack([A, B]), np.repeat([4, 9], [300, 250]))
-    by_frame = np.array([4, 9])[JointFrame.fit(A, B).align(Z).predict()]
-    assert_array_equal(model.predict(Z), by_frame)
-    assert model.score(Z, truth) > 0.94
 
 
 def test_more_classes_are_the_costs_to_each(digits):
@@ -153,37 +142,21 @@ def test_a_weight_of_two_counts_like_a_row_that_occurs_twice(digits, n_classes):
     X, y = digits
     X, y = X[y < n_classes], y[y < n_classes]
     weight = np.random.default_rng(0).integers(0, 3, len(y))
-    options = {"threshold": "auto"} if n_classes == 2 else {}
-    a = AlignmentAngleClassifier(**options).fit(X, y, sample_weight=weight)
-    b = AlignmentAngleClassifier(**options).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    a = AlignmentAngleClassifier().fit(X, y, sample_weight=weight)
+    b = AlignmentAngleClassifier().fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     assert a.shrinkage_ == b.shrinkage_
-    assert a.threshold_ == pytest.approx(b.threshold_, abs=1e-9)
     assert_allclose(a.predict_proba(X), b.predict_proba(X), atol=1e-8)
 
 
 # ---- threshold, span, calibration ---------------------------------------------------------
 
 
-def test_the_automatic_threshold_has_the_best_leave_one_out_balanced_accuracy(pair):
+def test_the_threshold_cuts_the_angle(pair):
     X, y = pair
-    model = AlignmentAngleClassifier(threshold="auto", span="linear", balance=False).fit(X, y)
-    loo = model.frame_.leave_one_out(X[y == "four"], X[y == "nine"])
-
-    def balanced(threshold):
-        return np.mean(loo.a.theta <= threshold) + np.mean(loo.b.theta > threshold)
-
-    grid = np.linspace(0, math.pi / 2, 2001)
-    assert balanced(model.threshold_) == pytest.approx(max(map(balanced, grid)))
-    assert_array_equal(model.predict(X) == "nine", model.transform(X)[:, 0] > model.threshold_)
-
-
-def test_best_threshold_prefers_45_degrees_among_equals():
-    own = np.array([0, 0, 1, 1])
-    assert best_threshold(np.array([0.1, 0.2, 1.4, 1.5]), own, np.ones(4)) == math.pi / 4
-    # A weight of 3 on the row in the way decides which of two mistakes is made.
-    theta, own = np.array([0.1, 0.9, 0.95, 1.2]), np.array([0, 1, 0, 1])
-    assert best_threshold(theta, own, np.array([1.0, 3, 1, 1])) == math.pi / 4
-    assert best_threshold(theta, own, np.array([1.0, 1, 3, 1])) == pytest.approx(1.075)
+    model = AlignmentAngleClassifier(threshold=0.6, shrinkage=0.1).fit(X, y)
+    theta = model.transform(X)[:, 0]
+    assert_array_equal(model.predict(X) == "nine", theta > 0.6)
+    assert_allclose(model.decision_function(X), theta - 0.6)
 
 
 def test_a_shift_alone_separates_classes():
@@ -251,7 +224,7 @@ def test_pipeline_grid_search_and_cross_validation(pair):
         make_pipeline(StandardScaler(with_std=False), AlignmentAngleClassifier()),
         {
             "alignmentangleclassifier__shrinkage": [0.01, 0.2],
-            "alignmentangleclassifier__threshold": ["auto", math.pi / 4, 0.8],
+            "alignmentangleclassifier__threshold": [math.pi / 4, 0.8],
         },
         cv=3,
     ).fit(X, y)
@@ -277,7 +250,7 @@ def test_dataframes_keep_their_names(pair):
 
 def test_pickle_and_joblib_keep_everything(pair):
     X, y = pair
-    model = AlignmentAngleClassifier(threshold="auto").fit(X, y)
+    model = AlignmentAngleClassifier(threshold=0.7).fit(X, y)
     stream = io.BytesIO()
     joblib.dump(model, stream)
     stream.seek(0)
@@ -295,7 +268,7 @@ def test_pickle_and_joblib_keep_everything(pair):
     [
         ({"shrinkage": 1.5}, r"shrinkage is 1.5; it must be a number in \[0, 1\) or 'auto'"),
         ({"threshold": 2.0}, r"threshold is 2.0; it must be an angle"),
-        ({"threshold": "best"}, r"threshold is 'best'"),
+        ({"threshold": True}, r"threshold is True"),
         ({"weighting": "both"}, r"weighting is 'both'"),
         ({"weighting": "frame"}, r'weighting="frame" belongs to span="linear"'),
         ({"center": "each"}, r'center belongs to span="linear"'),
@@ -327,6 +300,8 @@ def test_bad_labels_are_refused(pair, digits):
         model.partial_fit(X, y, classes=["four", "six"])
     with pytest.raises(InputError, match="10 classes have no common angle to cut"):
         AlignmentAngleClassifier(threshold=0.7).fit(*digits)
+    with pytest.raises(InputError, match="leave out rows without a label"):
+        AlignmentAngleClassifier().fit(X[:20], np.resize(np.array(["a", None], dtype=object), 20))
     with pytest.raises(InputError, match="'four' has no rows"):
         AlignmentAngleClassifier().fit(X, y, sample_weight=(y == "nine").astype(float))
 
@@ -353,16 +328,3 @@ def test_a_refused_first_partial_fit_leaves_nothing_behind():
     with pytest.raises(InputError, match="not among the classes"):
         model.partial_fit(X, [0, 1] * 10, classes=[5, 6])
     assert set(model.partial_fit(X, [0, 1] * 10, classes=[0, 1]).predict(X)) <= {0, 1}
-
-
-@pytest.mark.parametrize(
-    ("options", "labels", "message"),
-    [
-        ({"threshold": True}, [0, 1], "threshold is True"),
-        ({}, np.array(["a", None], dtype=object), "leave out rows without a label"),
-    ],
-)
-def test_odd_settings_and_labels_are_refused(options, labels, message):
-    X = np.random.default_rng(0).normal(size=(20, 3))
-    with pytest.raises(InputError, match=message):
-        AlignmentAngleClassifier(**options).fit(X, np.resize(labels, 20))

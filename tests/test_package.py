@@ -22,13 +22,12 @@ ORDER = """
     summary
     model
     distributed
-    distribution
-    studies
     procrustes
     estimator
     model_file
     data
     evidence
+    studies
     audit
     measures
     comparison

@@ -8,8 +8,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from cospan import JointFrame, extreme_directions, gsvd
-from cospan.distribution import angle_histogram, bin_posterior
 from cospan.errors import InputError
+from cospan.evidence import angle_histogram, bin_posterior
 from cospan.plots import (
     plot_angles,
     plot_attribution,

@@ -11,8 +11,8 @@ How the data flows, in order:
 4. `JointFrame` decomposes two of them together, by the `gsvd`: directions that only A has, those
    both share, those only B has, and how far the means are apart along each.
 5. `frame.align(Z)` gives every sample its `Alignment`: the angle θ, 0° for A, 90° for B.
-6. `evidence` says whether two sets differ, how much and in what; `distribution` and `sensitivity`
-   what the angles of two groups amount to; `directions`, `attribution` and `procrustes` what they
+6. `evidence` says whether two sets differ, how much and in what; `sensitivity` how much that
+   depends on the choices made; `directions`, `attribution` and `procrustes` what they
    are made of; `audit` whose label looks wrong.
 7. `compare` runs the whole pipeline in one call, for two or more sets;
    `AlignmentAngleClassifier` brings it to scikit-learn, `report` and `plots` show it, and `cli`
@@ -33,12 +33,6 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others, too
     from cospan.decomposition import gsvd as gsvd
     from cospan.decomposition import gsvds as gsvds
     from cospan.decomposition import gsvdvals as gsvdvals
-    from cospan.distribution import angle_histogram as angle_histogram
-    from cospan.distribution import bhattacharyya as bhattacharyya
-    from cospan.distribution import bin_posterior as bin_posterior
-    from cospan.distribution import fisher_rao as fisher_rao
-    from cospan.distribution import hellinger as hellinger
-    from cospan.distribution import posterior_ambiguity as posterior_ambiguity
     from cospan.errors import CospanError as CospanError
     from cospan.errors import CospanWarning as CospanWarning
     from cospan.errors import InputError as InputError
@@ -46,6 +40,12 @@ if TYPE_CHECKING:  # `as` says that a name is meant for others, too
     from cospan.errors import ModelFileError as ModelFileError
     from cospan.errors import SourceError as SourceError
     from cospan.estimator import AlignmentAngleClassifier as AlignmentAngleClassifier
+    from cospan.evidence import angle_histogram as angle_histogram
+    from cospan.evidence import bhattacharyya as bhattacharyya
+    from cospan.evidence import bin_posterior as bin_posterior
+    from cospan.evidence import fisher_rao as fisher_rao
+    from cospan.evidence import hellinger as hellinger
+    from cospan.evidence import posterior_ambiguity as posterior_ambiguity
     from cospan.evidence import separation as separation
     from cospan.evidence import shift_test as shift_test
     from cospan.measures import fidelity as fidelity
@@ -74,12 +74,11 @@ _NAMES = {
     "audit": "audit_labels importance_weights",
     "comparison": "Comparison compare",
     "decomposition": "GSVD gsvd gsvds gsvdvals",
-    "distribution": "angle_histogram bhattacharyya bin_posterior fisher_rao hellinger "
-    "posterior_ambiguity",
     "errors": "CospanError CospanWarning InputError MissingDependencyError ModelFileError "
     "SourceError",
     "estimator": "AlignmentAngleClassifier",
-    "evidence": "separation shift_test",
+    "evidence": "angle_histogram bhattacharyya bin_posterior fisher_rao hellinger "
+    "posterior_ambiguity separation shift_test",
     "measures": "fidelity measure_panel",
     "model": "Alignment JointFrame attribute extreme_directions prototypes shared_directions",
     "model_file": "load save",

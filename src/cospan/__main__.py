@@ -10,7 +10,7 @@ def main() -> None:
     except ImportError as error:
         if error.name not in ("typer", "rich", "click"):
             raise
-        from cospan.base.packages import missing
+        from cospan.errors import missing
 
         sys.exit(f"error: {missing('the command line', error.name)}")
     start()

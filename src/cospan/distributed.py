@@ -265,7 +265,7 @@ def aligned(
         meta=np.empty((0, 0)),
     )
     theta, cost_a, cost_b, outside = (table[:, j] for j in (0, 1, 2, 6))
-    known = frame.typicality if weighting == "cost" else None
+    known = frame.answering.typicality if weighting == "cost" else None
     relational = table[:, 7] > 0
     return Alignment(theta, cost_a, cost_b, table[:, 3:6], outside, relational, weighting, known)
 
@@ -279,7 +279,7 @@ def _scored_block(
         if side is None:
             found = frame.align(block, weighting=weighting)
         else:
-            found = frame.left_out(block, side, weighting=weighting, sample_weight=weights)
+            found = frame.left_out(block, side, sample_weight=weights)
     except InputError as error:  # the rows it counts are those of the block
         raise InputError(f"Block {block_id[0]} (from 0): {error}") from None
     shares = arrays.to_numpy(found.shares)
@@ -292,11 +292,10 @@ def _for_workers(frame: JointFrame, side: str | None) -> JointFrame:
     sent, curve = replace(frame, U=None, V=None, typicality=None), frame.curve
     costs = None if curve is None else replace(curve.costs, typicality=None)
     if side is not None:
-        (costs or sent).leave_one_out_costs.settle()
+        _ = (costs or sent).leave_one_out_costs  # once, here
     if curve is None or costs is None:
         return sent
-    plain = replace(curve.plain, typicality=None)
-    return replace(sent, curve=replace(curve, costs=costs, plain=plain))
+    return replace(sent, curve=replace(curve, costs=costs))
 
 
 def _as_array(Z: Lazy, frame: JointFrame, name: str) -> Lazy:

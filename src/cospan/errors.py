@@ -5,6 +5,9 @@ All errors share the base :class:`CospanError`, so ``except cospan.errors.Cospan
 what this library says on purpose and nothing else.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 __all__ = [
     "CospanError",
     "CospanWarning",
@@ -37,3 +40,47 @@ class MissingDependencyError(CospanError, ImportError):
 
 class CospanWarning(UserWarning):
     """Category of every warning that cospan gives."""
+
+
+# ---- packages that only some features need -----------------------------------------------------
+
+#: The extra of pyproject.toml that brings a module, of those beyond the core.
+_EXTRAS = {
+    **dict.fromkeys(("typer", "click", "rich", "pyarrow", "narwhals", "PIL"), "app"),
+    **dict.fromkeys(("jinja2", "markupsafe", "matplotlib"), "app"),
+    "dask": "dask",
+    "distributed": "dask",
+    "torch": "torch",
+    "ot": "panel",
+    "sentence_transformers": "embed",
+}
+
+
+def missing(what: str, module: str, instead: str = "") -> str:
+    """What to say where `what` needs a module that is not installed.
+
+    >>> print(missing("Reading pictures", "PIL.Image"))
+    Reading pictures needs the package PIL, which is not installed: pip install 'cospan[app]'.
+    """
+    name = module.partition(".")[0]
+    install = f"'cospan[{_EXTRAS[name]}]'" if name in _EXTRAS else name
+    return (
+        f"{what} needs the package {name}, which is not installed: pip install {install}{instead}."
+    )
+
+
+@contextmanager
+def needed(what: str, instead: str = "") -> Iterator[None]:
+    """Around imports: where one fails, say what needs the package, and what brings it.
+
+    >>> with needed("Looking ahead", instead=", or wait and see"):
+    ...     import crystal_ball
+    Traceback (most recent call last):
+        ...
+    cospan.errors.MissingDependencyError: Looking ahead needs the package crystal_ball, which is \
+not installed: pip install crystal_ball, or wait and see.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise MissingDependencyError(missing(what, str(error.name), instead)) from error

@@ -7,9 +7,8 @@ give the probability of every class, so that everything after looks the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +19,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from cospan.base import arrays
 from cospan.base.checks import as_option, as_shrinkage, as_weights, feature_names_of, is_real
 from cospan.base.notes import warn
-from cospan.base.tolerance import FAST_SHRINKAGE, SAME_SCORE
+from cospan.base.tolerance import FAST_SHRINKAGE
 from cospan.base.types import Floats
 from cospan.distributed import class_summaries, mapped_classes
 from cospan.errors import InputError
 from cospan.model import (
     Again,
-    Alignment,
     JointFrame,
     RowMap,
     RowsAgain,
@@ -36,57 +34,11 @@ from cospan.model import (
 )
 from cospan.summary import Summary, SummaryOptions
 
-__all__ = ["AlignmentAngleClassifier", "FittedClasses"]
+__all__ = ["AlignmentAngleClassifier"]
 
-# Rows kept of one class for choosing the shrinkage, the threshold and so on: at most.
+# Rows kept of one class for choosing the shrinkage and so on: at most.
 SAMPLED_ROWS = 2_000
 DTYPES = (np.float64, np.float32)  # that rows may keep
-
-
-class FittedClasses(NamedTuple):
-    """K classes, fitted."""
-
-    model: JointFrame | SetCosts  # for two classes, and for more
-    weighting: str
-    threshold: float  # θ in radians above which a sample belongs to the second of two classes
-
-    @classmethod
-    def fit(
-        cls, summaries: Sequence[Summary], again: Again | None, weighting: str, threshold: object,
-        **given: Any,
-    ) -> FittedClasses:  # fmt: skip
-        """Fit to the classes' summaries; `again` reads the rows through a map for a curve."""
-        weighting = as_option(weighting, "weighting", ("cost", "frame"))
-        cut = _as_threshold(threshold, len(summaries))
-        if weighting == "frame" and given["span"] == "affine":
-            raise InputError('weighting="frame" belongs to span="linear"; give both.')
-        if len(summaries) > 2:
-            costs = SetCosts.from_summaries(summaries, weighting=weighting, again=again, **given)
-            return cls(costs, weighting, math.pi / 4)
-        a, b = summaries
-        frame = JointFrame.of_sets(a, b, Settings.of(**given), False, again)
-        if cut is None:
-            cut = _left_out_threshold(frame, summaries, weighting)
-        return cls(frame, weighting, cut)
-
-    def align(self, X: Floats) -> Alignment:
-        """Alignments of samples, for two classes with a joint frame."""
-        assert isinstance(self.model, JointFrame)
-        alignment: Alignment = self.model.align(X, weighting=self.weighting)
-        return alignment
-
-    def theta(self, X: Floats) -> Floats:
-        """(n,): the angle between two classes, whose squared cosine is the first's probability."""
-        if isinstance(self.model, JointFrame):
-            return np.asarray(self.align(X).theta, dtype=np.float64)
-        first, second = np.sqrt(self.weights(X)).T
-        return np.asarray(np.arctan2(second, first))
-
-    def weights(self, X: Floats) -> Floats:
-        """(n, K): the probability of each class, all being equally likely beforehand."""
-        if isinstance(self.model, SetCosts):
-            return np.asarray(self.model.weights(X), dtype=np.float64)
-        return np.asarray(self.align(X).posterior, dtype=np.float64)
 
 
 class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
@@ -103,9 +55,8 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         log-loss of the probabilities, and leaves its default only where that is clearly better.
     weighting : {"cost", "frame"}
         ``"frame"`` belongs to the linear span.
-    threshold : float in [0, π/2] or "auto"
-        θ in radians that separates two classes. ``"auto"``: the best leave-one-out balanced
-        accuracy.
+    threshold : float in [0, π/2]
+        θ in radians that separates two classes.
     center : {"pooled", "each", "none"} or array (d,)
         For the linear span; see :meth:`cospan.JointFrame.fit`.
     balance : bool
@@ -123,8 +74,8 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         Of the two classes; absent for more.
     costs_ : SetCosts
         Of three or more classes; absent for two.
-    shrinkage_, threshold_ : float
-        The values in use.
+    shrinkage_ : float
+        The value in use.
     n_features_in_ : int
     feature_names_in_ : ndarray
         Where X was a dataframe.
@@ -158,7 +109,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         dof: float | str = "auto",
         calibrate: bool | None = None,
         weighting: str = "cost",
-        threshold: float | str = math.pi / 4,
+        threshold: float = math.pi / 4,
         center: object = "pooled",
         balance: bool = True,
         tol: float | None = None,
@@ -194,7 +145,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
             rows, labels = validate_data(self, X, y, dtype=DTYPES)
             self._start(labels, rows.shape)
             again = self._add(rows, labels, sample_weight)
-        self._fitted: FittedClasses | None = self._concluded(again)
+        self._model: JointFrame | SetCosts | None = self._concluded(again)
         return self
 
     def partial_fit(
@@ -225,7 +176,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise InputError("classes are not those of the first call to partial_fit.")
         self._add(rows, labels, sample_weight)
-        self._fitted = None
+        self._model = None
         return self
 
     def _start(self, labels: Any, shape: tuple[int, int]) -> None:
@@ -242,7 +193,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         self._options = SummaryOptions(exact=exact, sample_size=size)
         self.classes_ = classes
         self._summaries: dict[int, Summary] | None = {}
-        self._fitted = None
+        self._model = None
 
     def _add(self, rows: Floats, labels: NDArray[Any], sample_weight: object) -> Again:
         """Rows of each class into its summary; and what reads them once more."""
@@ -284,36 +235,40 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
 
         return again
 
-    def _concluded(self, again: Again | None = None) -> FittedClasses:
-        """The model of the summaries so far."""
+    def _concluded(self, again: Again | None = None) -> JointFrame | SetCosts:
+        """The model of the summaries so far; `again` reads the rows through a map for a curve."""
         summaries = self._summaries or {}
         missing = [label for k, label in enumerate(self.classes_) if k not in summaries]
         if missing:
             raise InputError(
                 f"Class {_shown(missing[0])} has no rows yet; fit some of every class."
             )
+        given = self.get_params(deep=False)
+        weighting = as_option(given.pop("weighting"), "weighting", ("cost", "frame"))
+        _check_threshold(given.pop("threshold"), len(summaries))
+        if weighting == "frame" and self.span == "affine":
+            raise InputError('weighting="frame" belongs to span="linear"; give both.')
         each = [summaries[k] for k in sorted(summaries)]
-        fitted = FittedClasses.fit(each, again, **self.get_params(deep=False))
-        warn(fitted.model.notes)
-        return fitted
+        model: JointFrame | SetCosts
+        if len(each) > 2:
+            model = SetCosts.from_summaries(each, weighting=weighting, again=again, **given)
+        else:
+            model = JointFrame.of_sets(each[0], each[1], Settings.of(**given), False, again)
+        warn(model.notes)
+        return model
 
     @classmethod
     def from_fitted(
-        cls,
-        fitted: FittedClasses,
-        classes: NDArray[Any],
-        n_features: int,
-        feature_names: tuple[str, ...] | None,
-        **parameters: Any,
+        cls, fitted: JointFrame | SetCosts, classes: NDArray[Any], **parameters: Any
     ) -> Self:
-        """An estimator from what a model file holds of one."""
+        """An estimator of a model that is fitted already, as of one from a file."""
         model = cls(**parameters)
         model.classes_ = classes
-        model.n_features_in_ = n_features
-        if feature_names is not None:
-            model.feature_names_in_ = np.array(feature_names, dtype=object)
+        model.n_features_in_ = fitted.n_features
+        if fitted.feature_names is not None:
+            model.feature_names_in_ = np.array(fitted.feature_names, dtype=object)
         model._summaries = None
-        model._fitted = fitted
+        model._model = fitted
         return model
 
     # ---- what was fitted ----------------------------------------------------------------------
@@ -321,41 +276,37 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
 
-    def fitted_parts(self) -> FittedClasses:
-        """Everything that prediction needs, brought up to date after `partial_fit`."""
+    def fitted_model(self) -> JointFrame | SetCosts:
+        """What predicts: of two classes or of more, brought up to date after `partial_fit`."""
         check_is_fitted(self)
-        if self._fitted is None:
-            self._fitted = self._concluded()
-        return self._fitted
+        if self._model is None:
+            self._model = self._concluded()
+        return self._model
 
     @property
     def frame_(self) -> JointFrame:
-        model = self._present().model
+        model = self._present()
         if not isinstance(model, JointFrame):
             raise AttributeError("More than two classes have no frame_; see costs_.")
         return model
 
     @property
     def costs_(self) -> SetCosts:
-        model = self._present().model
+        model = self._present()
         if not isinstance(model, SetCosts):
             raise AttributeError("Two classes have a joint frame; see frame_.")
         return model
 
     @property
     def shrinkage_(self) -> float:
-        return self._present().model.geometry.shrinkage
+        return self._present().geometry.shrinkage
 
-    @property
-    def threshold_(self) -> float:
-        return self._present().threshold
-
-    def _present(self) -> FittedClasses:
+    def _present(self) -> JointFrame | SetCosts:
         """What is fitted, or an AttributeError: hasattr and a notebook's display expect that."""
         if not hasattr(self, "classes_"):
             raise AttributeError("This estimator is not fitted yet; call fit first.")
         try:
-            return self.fitted_parts()
+            return self.fitted_model()
         except InputError as error:  # after partial_fit a class may still lack rows
             raise AttributeError(str(error)) from error
 
@@ -366,19 +317,24 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
 
         Probabilities also of two classes without a joint frame, as `compare` fits more than two.
         """
-        fitted, rows = self._for_scoring(X)
-        if isinstance(fitted.model, SetCosts):
-            return fitted.weights(rows)
-        found = fitted.align(rows)
+        model, rows = self._for_scoring(X)
+        if isinstance(model, SetCosts):
+            return _weights(model, rows, self.weighting)
+        found = model.align(rows, weighting=self.weighting)
         columns = [found.theta, found.cost_a, found.cost_b, np.asarray(found.shares)[:, 1]]
         return np.column_stack(columns).astype(np.float64)
 
     def decision_function(self, X: object) -> Floats:
         """Two classes: θ minus the threshold, (n,). More: the probabilities, (n, K)."""
-        fitted, rows = self._for_scoring(X)
+        model, rows = self._for_scoring(X)
+        if isinstance(model, JointFrame):
+            theta = np.asarray(model.align(rows, weighting=self.weighting).theta, np.float64)
+            return theta - self.threshold
+        weights = _weights(model, rows, self.weighting)
         if len(self.classes_) > 2:
-            return fitted.weights(rows)
-        return fitted.theta(rows) - fitted.threshold
+            return weights
+        first, second = np.sqrt(weights).T
+        return np.asarray(np.arctan2(second, first)) - self.threshold
 
     def predict(self, X: object) -> NDArray[Any]:
         """The class of each sample, (n,)."""
@@ -391,8 +347,8 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
 
         Calibrated on leave-one-out costs of the training rows, unless ``calibrate`` says no.
         """
-        fitted, rows = self._for_scoring(X)
-        return fitted.weights(rows)
+        model, rows = self._for_scoring(X)
+        return _weights(model, rows, self.weighting)
 
     def typicality(self, X: object) -> Floats:
         """(n, K): how usual each sample is for each class; small for all of them: none fits.
@@ -400,79 +356,43 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         Conformal p-values from the leave-one-out costs of the training rows: uniform for new rows
         of the class, whatever its distribution. `predict` names a class all the same.
         """
-        fitted, rows = self._for_scoring(X)
-        known = fitted.model.typicality
-        if known is None or fitted.weighting == "frame":
+        model, rows = self._for_scoring(X)
+        known = model.answering.typicality
+        if known is None or self.weighting == "frame":
             raise InputError(
                 "There is no typicality here: it needs leave-one-out costs of the training rows, "
                 'which weighting="frame" and single rows do not have.'
             )
-        return np.asarray(known.p_values(fitted.model.squared_costs(rows)), dtype=np.float64)
+        return np.asarray(known.p_values(model.squared_costs(rows)), dtype=np.float64)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Names of the columns of `transform`; `input_features` has no say in them."""
-        if isinstance(self.fitted_parts().model, SetCosts):
+        if isinstance(self.fitted_model(), SetCosts):
             names = [f"weight_{label}" for label in self.classes_]
         else:
             names = ["theta", *(f"cost_{label}" for label in self.classes_), "shared"]
         return np.array(names, dtype=object)
 
-    def _for_scoring(self, X: object) -> tuple[FittedClasses, Floats]:
-        fitted = self.fitted_parts()
-        return fitted, validate_data(self, X, reset=False, dtype=DTYPES)
+    def _for_scoring(self, X: object) -> tuple[JointFrame | SetCosts, Floats]:
+        model = self.fitted_model()
+        return model, validate_data(self, X, reset=False, dtype=DTYPES)
 
 
-# ---- thresholds and labels -----------------------------------------------------------------------
+def _weights(model: JointFrame | SetCosts, X: Floats, weighting: str) -> Floats:
+    """(n, K): the probability of each class, all being equally likely beforehand."""
+    if isinstance(model, SetCosts):
+        return np.asarray(model.weights(X), dtype=np.float64)
+    return np.asarray(model.align(X, weighting=weighting).posterior, dtype=np.float64)
 
 
-def _left_out_threshold(frame: JointFrame, summaries: Sequence[Summary], weighting: str) -> float:
-    """The best threshold for the sampled rows of two classes, each left out of its own."""
-    samples = [part.sample for part in summaries]
-    theta = [
-        arrays.to_numpy(
-            frame.left_out(one.rows, side, weighting=weighting, sample_weight=one.weights).theta
-        )
-        for one, side in zip(samples, "AB", strict=True)
-    ]
-    own = np.repeat([0, 1], [len(part) for part in theta])
-    count = np.concatenate([one.weights for one in samples])
-    return best_threshold(np.concatenate(theta), own, count)
-
-
-def best_threshold(theta: Floats, own: NDArray[np.intp], count: Floats) -> float:
-    """The θ between two classes with the best balanced accuracy; ties: the nearest to 45°.
-
-    >>> theta = np.array([0.1, 0.2, 0.9, 1.0, 1.2])
-    >>> best_threshold(theta, own=np.array([0, 0, 0, 1, 1]), count=np.ones(5))
-    0.95
-    """
-    values, group = np.unique(theta, return_inverse=True)
-    below = [
-        np.cumsum(np.bincount(group, count * (own == k), minlength=len(values))) for k in (0, 1)
-    ]
-    # Cutting behind value i: what of class 0 is below, and of class 1 above.
-    score = below[0] / below[0][-1] + 1 - below[1] / below[1][-1]
-    between = (values[:-1] + values[1:]) / 2
-    cuts = np.concatenate([between, [math.pi / 4]])
-    inside = int(np.searchsorted(values, math.pi / 4, side="right")) - 1
-    at_45 = score[inside] if inside >= 0 else 1.0
-    score = np.concatenate([score[:-1], [at_45]])
-    best = np.flatnonzero(score >= score.max() - SAME_SCORE)
-    return float(cuts[best[np.argmin(np.abs(cuts[best] - math.pi / 4))]])
-
-
-def _as_threshold(value: object, n_classes: int) -> float | None:
-    """A number of radians, or None for "auto"."""
+def _check_threshold(value: object, n_classes: int) -> None:
     if n_classes > 2 and value != math.pi / 4:
         raise InputError(
             f"threshold is {value!r}, but {n_classes} classes have no common angle to cut; "
             "leave it at its default."
         )
-    if isinstance(value, str) and value == "auto":
-        return None
-    if is_real(value) and 0 <= value <= math.pi / 2:
-        return float(value)
-    raise InputError(f"threshold is {value!r}; it must be an angle in [0, π/2] or 'auto'.")
+    if not is_real(value) or not 0 <= value <= math.pi / 2:
+        raise InputError(f"threshold is {value!r}; it must be an angle in [0, π/2].")
 
 
 def _classes_in(labels: NDArray[Any]) -> NDArray[Any]:

@@ -8,8 +8,8 @@ are compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import astuple, dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias, Unpack
 
 import numpy as np
@@ -20,8 +20,8 @@ from cospan.base.arrays import to_numpy
 from cospan.base.checks import as_count, as_rows, as_seed, check_names, feature_names_of, is_real
 from cospan.base.tables import make_dataframe
 from cospan.base.types import Array, Bools, Floats
-from cospan.distribution import angle_auc, angle_histogram, fisher_rao
 from cospan.errors import InputError
+from cospan.evidence import angle_histogram, fisher_rao, rank_auc
 from cospan.model import Given, JointFrame, Settings
 from cospan.summary import Summary
 
@@ -50,22 +50,14 @@ _OF_SPAN: Mapping[str, Mapping[str, Any]] = {
     "affine": {"units": "auto", "dof": "auto", "pooling": "auto"},
 }
 
-# Settings that draw at random: repeated, and seeded by their place here, so that the outcome of
-# one does not depend on which others are studied.
+# Settings of the rows, which draw at random: repeated, and seeded by their place here, so that the
+# outcome of one does not depend on which others are studied.
 _RANDOM = ("rows", "noise", "training_noise")
 
-# What the values of settings that no fit has may be.
-_ALLOWED: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
-    "rank": ("a share of the directions in (0, 1]", lambda x: 0 < x <= 1),
-    "rows": (
-        "a count of rows or a share in (0, 1]",
-        lambda x: 0 < x <= 1 or (x > 0 and isinstance(x, int | np.integer)),
-    ),
-    "noise": ("a relative deviation of at least 0", lambda x: 0 <= x < np.inf),
-    "training_noise": ("a relative deviation of at least 0", lambda x: 0 <= x < np.inf),
-}
+# Settings that no fit has, and the largest value of each.
+_OF_STUDY: Mapping[str, float] = {"rank": 1, "rows": 1, "noise": 1e9, "training_noise": 1e9}
 
-_Run: TypeAlias = dict[str, Any]  # settings of a fit, with `weighting` and `rank`
+_Run: TypeAlias = dict[str, Any]  # settings of a fit, `weighting`, `rank` and those of the rows
 
 
 @dataclass(frozen=True)
@@ -93,9 +85,8 @@ class Sensitivity:
 
     def to_frame(self, backend: str | None = None) -> Any:
         """The rows as a dataframe: pandas, polars or pyarrow."""
-        names = [field.name for field in fields(SettingChange)]
-        columns = zip(*map(astuple, self.rows), strict=True)
-        return make_dataframe(dict(zip(names, map(list, columns), strict=True)), backend)
+        rows = [asdict(row) for row in self.rows]
+        return make_dataframe({name: [row[name] for row in rows] for name in rows[0]}, backend)
 
     def __repr__(self) -> str:
         changed = len(self.rows) - 1
@@ -156,7 +147,7 @@ def sensitivity(
           together with them where the reference is affine;
         - ``"rank"``: share of the directions kept, those with the largest part in the difference
           of the sets (in the linear span: furthest from 45°);
-        - ``"rows"``: rows drawn from each set, a count or a share of them;
+        - ``"rows"``: share of the rows drawn from each set;
         - ``"noise"``: normal noise on the samples, its deviation relative to that of the features
           within the sets (root mean square); ``"training_noise"``: on the rows of A and B.
     labels
@@ -190,22 +181,28 @@ def sensitivity(
     rows 0.5       0.3  2.83°  7.54°  0.5 %       0.747       1.250    -    -
     """
     seed, draws = as_seed(random_state), as_count(repeats, "repeats")
-    sets = _Sets.of(A, B, Z)
-    is_b = _is_b(labels, len(sets.Z))
+    sets = tuple(_as_rows(X, name, A) for X, name in ((A, "A"), (B, "B"), (Z, "Z")))
+    whole = Summary.of(sets[0]), Summary.of(sets[1])
+    is_b = _is_b(labels, len(sets[2]))
     plan = _plan_of(STUDY if over is None else over)
     # Fewer directions, say, mean nothing to curved features.
     plain = {**Settings.of(**settings).of_the_sets(), "curve": None}
-    given: _Run = {**plain, "weighting": weighting, "rank": None}
-    theta, alpha = _angles(sets, given)
+    given: _Run = {**plain, **dict.fromkeys(_OF_STUDY), "weighting": weighting}
+    theta, alpha = _angles(sets, whole, given, [seed])
     rows = [_change("reference", "", [(theta, alpha)], theta, is_b, bins)]
     for parameter, value in plan:
+        run = _changed(given, parameter, value)
+        seeds = [[seed]]
         if parameter in _RANDOM:
-            seeds = ([seed, _RANDOM.index(parameter), k] for k in range(draws))
-            runs = [_angles(sets.drawn(parameter, value, one), given) for one in seeds]
-        else:
-            runs = [_angles(sets, _changed(given, parameter, value))]
+            seeds = [[seed, _RANDOM.index(parameter), k] for k in range(draws)]
+        runs = [_angles(sets, whole, run, one) for one in seeds]
         rows.append(_change(parameter, _text(value), runs, theta, is_b, bins))
     return Sensitivity(tuple(rows), theta)
+
+
+def _as_rows(X: Array, name: str, A: Array) -> Floats:
+    check_names(X, feature_names_of(A), name, whose="A's")
+    return np.asarray(to_numpy(as_rows(X, name, d=np.shape(A)[-1])), dtype=np.float64)
 
 
 def _plan_of(over: Mapping[str, Iterable[Any]]) -> list[tuple[str, Any]]:
@@ -221,9 +218,9 @@ def _plan_of(over: Mapping[str, Iterable[Any]]) -> list[tuple[str, Any]]:
             raise InputError(f"over[{parameter!r}] must be a list of values, not {values!r}.")
     plan = [(parameter, value) for parameter, values in over.items() for value in values]
     for parameter, value in plan:
-        wanted, allowed = _ALLOWED.get(parameter, ("", None))
-        if allowed is not None and not (is_real(value) and allowed(value)):
-            raise InputError(f"{parameter} is {value!r}; it must be {wanted}.")
+        most = _OF_STUDY.get(parameter)
+        if most is not None and not (is_real(value) and 0 <= value <= most):
+            raise InputError(f"{parameter} is {value!r}; it must be a number from 0 to {most:g}.")
     return plan
 
 
@@ -241,45 +238,6 @@ def _is_b(labels: ArrayLike | None, n: int) -> Bools | None:
 # ---- one changed setting ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Sets:
-    """The sets, their summaries, and the samples."""
-
-    A: Floats
-    B: Floats
-    Z: Floats
-    summaries: tuple[Summary, Summary]
-
-    @classmethod
-    def of(cls, A: Array, B: Array, Z: Array) -> _Sets:
-        def rows(X: Array, name: str) -> Floats:
-            check_names(X, feature_names_of(A), name, whose="A's")
-            return np.asarray(to_numpy(as_rows(X, name, d=np.shape(A)[-1])), dtype=np.float64)
-
-        a, b = rows(A, "A"), rows(B, "B")
-        return cls(a, b, rows(Z, "Z"), (Summary.of(a), Summary.of(b)))
-
-    def drawn(self, parameter: str, value: float, seed: list[int]) -> _Sets:
-        """With one draw of fewer rows, or of noise on the samples or on the sets."""
-        rng = np.random.default_rng(seed)
-        deviations = [rows - rows.mean(axis=0) for rows in (self.A, self.B)]
-        scale = value * float(np.sqrt(np.mean(np.concatenate(deviations) ** 2)))
-        if parameter == "noise":
-            noisy = self.Z + scale * rng.standard_normal(self.Z.shape)
-            return _Sets(self.A, self.B, noisy, self.summaries)
-
-        def changed(rows: Floats) -> Summary:
-            if parameter == "training_noise":
-                return Summary.of(rows + scale * rng.standard_normal(rows.shape))
-            n = len(rows)
-            count = int(value) if isinstance(value, int | np.integer) else max(1, round(value * n))
-            if count > n:
-                raise InputError(f"rows asks for {value} rows, but one of the sets has only {n}.")
-            return Summary.of(rows[np.sort(rng.choice(n, count, replace=False))])
-
-        return _Sets(self.A, self.B, self.Z, (changed(self.A), changed(self.B)))
-
-
 def _changed(given: _Run, parameter: str, value: Any) -> _Run:
     """The settings with one of them changed, and the span with one that only the other has."""
     owners = [span for span, names in _OF_SPAN.items() if parameter in names]
@@ -288,13 +246,31 @@ def _changed(given: _Run, parameter: str, value: Any) -> _Run:
     return {**given, **left, "span": span, parameter: value}
 
 
-def _angles(sets: _Sets, run: _Run) -> tuple[Floats, float]:
-    """θ of the samples, and the shrinkage in use."""
-    settings = {name: value for name, value in run.items() if name not in ("weighting", "rank")}
-    frame = JointFrame.from_summaries(*sets.summaries, **settings)
+def _angles(
+    sets: tuple[Floats, ...], whole: tuple[Summary, Summary], run: _Run, seed: list[int]
+) -> tuple[Floats, float]:
+    """θ of the samples, and the shrinkage in use; `whole` are the summaries of all rows."""
+    A, B, Z = sets
+    of_frame = {name: value for name, value in run.items() if name not in (*_OF_STUDY, "weighting")}
+    rng = np.random.default_rng(seed)
+    a, b = whole
+    if run["rows"] is not None:
+        counts = [max(1, round(run["rows"] * len(X))) for X in (A, B)]
+        a, b = (
+            Summary.of(X[np.sort(rng.choice(len(X), count, replace=False))])
+            for X, count in zip((A, B), counts, strict=True)
+        )
+    elif run["noise"] is not None or run["training_noise"] is not None:
+        unit = np.sqrt(np.mean(np.concatenate([X - X.mean(axis=0) for X in (A, B)]) ** 2))
+        if run["noise"] is not None:
+            Z = Z + run["noise"] * unit * rng.standard_normal(Z.shape)
+        else:
+            scale = run["training_noise"] * unit
+            a, b = (Summary.of(X + scale * rng.standard_normal(X.shape)) for X in (A, B))
+    frame = JointFrame.from_summaries(a, b, **of_frame)
     if run["rank"] is not None:
         frame = frame.truncate(n=max(1, round(run["rank"] * frame.rank)))
-    return to_numpy(frame.align(sets.Z, weighting=run["weighting"]).theta), frame.shrinkage
+    return to_numpy(frame.align(Z, weighting=run["weighting"]).theta), frame.shrinkage
 
 
 def _change(
@@ -309,24 +285,15 @@ def _change(
     measured = []
     for theta, alpha in runs:
         change = np.degrees(np.abs(theta - reference))
+        flips = np.mean((theta > np.pi / 4) != (reference > np.pi / 4))
         together = apart = auc = np.nan
         if np.ptp(theta) and np.ptp(reference):
             together = np.corrcoef(rankdata(theta), rankdata(reference))[0, 1]
         if is_b is not None:
             a, b = theta[~is_b], theta[is_b]
-            apart, auc = _fisher_rao(a, b, bins), angle_auc(a, b)
-        measured.append(
-            (
-                alpha,
-                change.mean(),
-                np.quantile(change, 0.95),
-                np.mean((theta > np.pi / 4) != (reference > np.pi / 4)),
-                together,
-                _fisher_rao(reference, theta, bins),
-                apart,
-                auc,
-            )
-        )
+            apart, auc = _fisher_rao(a, b, bins), rank_auc(a, b)
+        moved = alpha, change.mean(), np.quantile(change, 0.95), flips, together
+        measured.append((*moved, _fisher_rao(reference, theta, bins), apart, auc))
     return SettingChange(parameter, value, *(float(x) for x in np.mean(measured, axis=0)))
 
 

@@ -18,8 +18,8 @@ from cospan.base.tables import make_dataframe
 from cospan.base.tolerance import FAST_SHRINKAGE
 from cospan.base.types import Array, Bools, Floats, Index
 from cospan.data import encode, notes_of, open_source
-from cospan.distribution import rank_auc
 from cospan.errors import InputError
+from cospan.evidence import rank_auc
 from cospan.model import Given, RowsAgain, SetCosts, Settings, calibrated_weights
 from cospan.summary import Summary
 
@@ -264,7 +264,7 @@ def _as_many_as(mislabelled: Floats, candidates: Bools, precision: float) -> Boo
 def _left_out(costs: SetCosts, rows: Array, own: Index) -> Floats:
     """(n, K): the probabilities of the classes, every row left out of its own."""
     squared = costs.left_out_costs(rows, own)
-    return arrays.to_numpy(calibrated_weights(squared, costs.geometry.calibration))
+    return arrays.to_numpy(calibrated_weights(squared, costs.answering.geometry.calibration))
 
 
 def _rows(X: Any) -> tuple[Array, tuple[str, ...] | None]:

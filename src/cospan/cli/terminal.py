@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 
 import typer
 
-from cospan.base.packages import missing
 from cospan.base.text import printable
-from cospan.errors import CospanError, CospanWarning
+from cospan.errors import CospanError, CospanWarning, missing
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -25,7 +25,6 @@ from cospan.model import (
     Calibration,
     CurvedSets,
     JointFrame,
-    Plain,
     SetCosts,
     SetModel,
     SetRows,
@@ -84,7 +83,7 @@ def fit_models(read: ReadSets, settings: Settings, picture: bool) -> Models:
     if (plan := read.opened.first.plan) is not None:  # so that a saved model can read such tables
         model = replace(model, geometry=replace(model.geometry, encoding=plan.to_dict()))
     folds = [_of_fold(read, k, model, settings, picture) for k in range(read.dealing.n_folds)]
-    if not model.geometry.calibration.offsets or _beats_chance(folds, read.sets):
+    if not model.answering.geometry.calibration.offsets or _beats_chance(folds, read.sets):
         return Models(model, tuple(folds))
     none = _no_gain(len(read.sets))
     model = replace(model, geometry=replace(model.geometry, calibration=none))
@@ -121,7 +120,7 @@ def _of_fold(
     """
     others = [read.sets[k].folds.without(fold) for k in read.order]
     again, curve = Again(read, fold), model.curve
-    back, known = np.argsort(read.order), model.geometry.calibration
+    back, known = np.argsort(read.order), model.answering.geometry.calibration
     try:
         if isinstance(model, JointFrame) and (
             model.shrinkage == 0 or settings.weighting == "frame"
@@ -132,7 +131,7 @@ def _of_fold(
             return FoldModel(frame, frame.geometry.calibration)
         if min(one.rows for one in read.sets) < FEW_ROWS:
             costs = arranged(_chosen_anew(others, model, settings, picture, again), back)
-            return FoldModel(costs, costs.geometry.calibration)
+            return FoldModel(costs, costs.answering.geometry.calibration)
         if curve is None:
             costs = SetCosts.settled(model.geometry, others)
             return FoldModel(arranged(costs, back), known)
@@ -168,11 +167,7 @@ def arranged(costs: SetCosts, places: NDArray[np.intp]) -> SetCosts:
         calibration=_offsets_arranged(g.calibration, places),
     )
     if curve is not None:
-        plain = Plain(
-            _offsets_arranged(curve.plain.calibration, places),
-            _ranks_arranged(curve.plain.typicality, places),
-        )
-        curve = CurvedSets(curve.map, arranged(curve.costs, places), plain)
+        curve = CurvedSets(curve.map, arranged(curve.costs, places))
     return replace(
         costs,
         geometry=geometry,
@@ -228,7 +223,7 @@ def usual_rows(read: ReadSets) -> UsualRows:
 
 def as_classifier(costs: SetCosts, names: Sequence[str]) -> AlignmentAngleClassifier:
     """A fitted estimator whose classes are the names of the sets."""
-    from cospan.estimator import AlignmentAngleClassifier, FittedClasses
+    from cospan.estimator import AlignmentAngleClassifier
 
     order = np.argsort(names)
     costs = arranged(costs, order)
@@ -238,10 +233,8 @@ def as_classifier(costs: SetCosts, names: Sequence[str]) -> AlignmentAngleClassi
         center = g.center if g.center_mode == "given" else g.center_mode
         given = {"center": center, "balance": g.balance}
     return AlignmentAngleClassifier.from_fitted(
-        FittedClasses(costs, costs.weighting, math.pi / 4),
+        costs,
         np.array(names)[order],
-        costs.n_features,
-        costs.feature_names,
         span=g.span,
         shrinkage=g.shrinkage,
         weighting=costs.weighting,

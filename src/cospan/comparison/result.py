@@ -475,5 +475,5 @@ def _geometry(model: Model) -> dict[str, object]:
     g, curve = model.geometry, model.curve
     chosen = {name: plain(float(getattr(g, name))) for name in ("shrinkage", "pooling", "dof")}
     used = None if curve is None else curve.map.words
-    gain = plain(float(g.calibration.gain))
+    gain = plain(float(model.answering.geometry.calibration.gain))
     return {"span": g.span, "units": g.units, **chosen, "gain": gain, "curve": used}

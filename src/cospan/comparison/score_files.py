@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base.files import whole_file
-from cospan.base.packages import needed
 from cospan.base.tables import without_formulas
 from cospan.base.types import Floats
 from cospan.comparison.scoring import Scored
-from cospan.errors import InputError
+from cospan.errors import InputError, needed
 from cospan.model import score_table
 
 if TYPE_CHECKING:

@@ -108,9 +108,9 @@ class Scorer(NamedTuple):
             weights, squared = alignment.posterior, _squared(alignment)
         else:
             squared = arrays.to_numpy(self.model.squared_costs(chunk.rows))
-            weights = calibrated_weights(squared, self.model.geometry.calibration)
+            weights = calibrated_weights(squared, self.model.answering.geometry.calibration)
         scored = self._scored(chunk, dealt, np.asarray(weights, dtype=np.float64), alignment)
-        known = self.model.typicality
+        known = self.model.answering.typicality
         if dealt is not None or known is None or self.weighting == "frame":
             return scored
         squared = squared.astype(np.float64)

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base.notes import Note
-from cospan.base.packages import needed
 from cospan.base.text import first_line, plural
-from cospan.errors import InputError
+from cospan.errors import InputError, needed
 
 from .arrow import family
 from .images import ImageRows

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cospan.base.notes import Note
-from cospan.base.packages import needed
 from cospan.base.text import first_line
-from cospan.errors import CospanError, InputError, SourceError
+from cospan.errors import CospanError, InputError, SourceError, needed
 
 from .source import Chunk, Options, Source, listing
 

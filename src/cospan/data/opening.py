@@ -13,9 +13,8 @@ from typing import IO, Any
 import numpy as np
 
 from cospan.base.notes import Note
-from cospan.base.packages import needed
 from cospan.base.text import first_line
-from cospan.errors import InputError, SourceError
+from cospan.errors import InputError, SourceError, needed
 
 from .arrays import ArrayRows, DaskRows, idx_rows, is_array, is_idx, npy_rows, npz_rows
 from .arrow import family

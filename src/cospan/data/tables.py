@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 
 from cospan.base.notes import Note
-from cospan.base.packages import needed
 from cospan.base.text import first_line
-from cospan.errors import InputError, SourceError
+from cospan.errors import InputError, SourceError, needed
 
 from .arrow import (
     common_float,

@@ -8,6 +8,7 @@
 - `engine`: from rows to findings
 - `columns`, `relations`, `quality`: the tables
 - `parts`: the difference of two sets, distributed over the features
+- `distances`: histograms of angles, and how far apart they are
 - `size`: one number for how different two sets are, with an interval
 - `verdict`: all of it together
 """
@@ -21,9 +22,18 @@ from .columns import (
     plan_from,
     read_columns,
 )
+from .distances import (
+    angle_histogram,
+    bhattacharyya,
+    bin_posterior,
+    fisher_rao,
+    hellinger,
+    posterior_ambiguity,
+    rank_auc,
+)
 from .engine import FEWEST_LABELLINGS, FEWEST_ROWS, Smallest, find
 from .findings import Finding
-from .functions import OTHER, Reading, legendre, normal_scores
+from .functions import OTHER, Ranks, Reading, legendre, normal_scores
 from .parts import feature_parts
 from .quality import QualityNote
 from .relations import PairChange, PairTable
@@ -35,8 +45,10 @@ from .verdict import Changes, RowsToCheck, Totals, Verdict, find_changes, size_w
 
 __all__ = [
     "FEWEST_LABELLINGS", "FEWEST_ROWS", "OTHER", "SQUARE", "Changes", "Column", "FeatureChange",
-    "FeatureTable", "Finding", "Fold", "Held", "PairChange", "PairTable", "QualityNote", "Reading",
-    "RowsToCheck", "Separation", "Size", "Smallest", "Totals", "Verdict", "columns_of",
-    "feature_parts", "find", "find_changes", "legendre", "normal_scores", "plan_from",
-    "read_columns", "repeated_rows", "separation", "shift_test", "size_of", "size_word",
+    "FeatureTable", "Finding", "Fold", "Held", "PairChange", "PairTable", "QualityNote", "Ranks",
+    "Reading", "RowsToCheck", "Separation", "Size", "Smallest", "Totals", "Verdict",
+    "angle_histogram", "bhattacharyya", "bin_posterior", "columns_of", "feature_parts", "find",
+    "find_changes", "fisher_rao", "hellinger", "legendre", "normal_scores", "plan_from",
+    "posterior_ambiguity", "rank_auc", "read_columns", "repeated_rows", "separation",
+    "shift_test", "size_of", "size_word",
 ]  # fmt: skip

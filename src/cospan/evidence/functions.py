@@ -257,7 +257,7 @@ class RowFunctions:
                 break
             pairs.append((of[int(scores.column[numbers[i]])], of[int(scores.column[numbers[j]])]))
         for first, second in pairs:
-            same = _in_common(first, second)
+            same = in_common(first, second)
             if OFTEN < same.mean() < 1 - OFTEN:
                 yield Function("equal", second.column, first.column), same.astype(np.float64)
 
@@ -465,7 +465,8 @@ def _broken(y: Floats, X: Floats) -> NDArray[np.bool_]:
     return np.asarray((residual > BREAKS * max(error, SAME_VALUE)) & (error <= HOLDS))
 
 
-def _in_common(first: Reading, second: Reading) -> NDArray[np.bool_]:
+def in_common(first: Reading, second: Reading) -> NDArray[np.bool_]:
+    """Rows in which two numbers, or two categories, have the same value."""
     if first.levels is None or second.levels is None:
         return np.asarray(first.values == second.values)
     place = {level: code for code, level in enumerate(second.levels)}

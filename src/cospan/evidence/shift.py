@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike
 from cospan.base.arrays import one_blas_thread, to_numpy
 from cospan.base.checks import as_count, as_rows, as_seed, check_names, feature_names_of
 from cospan.base.types import Array
-from cospan.distribution import (
+from cospan.errors import InputError
+
+from .distances import (
     angle_histogram,
     as_angles,
     fisher_rao,
@@ -18,8 +20,6 @@ from cospan.distribution import (
     overlap,
     smooth_distances,
 )
-from cospan.errors import InputError
-
 from .engine import FEWEST_LABELLINGS, FEWEST_ROWS, find
 from .findings import Finding
 from .functions import Reading

@@ -1,8 +1,8 @@
 """What other measures say about the same two sets, and how well synthetic rows stand for real ones.
 
 Nothing here is ours but the arrangement: the formulas are the published ones, computed by SciPy,
-scikit-learn and POT. `pair` reads two sets for both; `panel` has the measures, `synthetic` the
-precision, recall, density and coverage of synthetic rows, impossible ones and near-copies.
+scikit-learn and POT. `panel` reads two sets and has the measures, `synthetic` the precision,
+recall, density and coverage of synthetic rows, impossible ones and near-copies.
 """
 
 from cospan.measures.panel import Panel, measure_panel

@@ -16,16 +16,18 @@ import scipy.linalg
 import scipy.spatial.distance
 import scipy.stats
 
-from cospan.base.checks import as_count
-from cospan.base.notes import warn
-from cospan.base.packages import needed
+from cospan.base.checks import as_count, as_option, as_seed
+from cospan.base.keys import row_keys
+from cospan.base.notes import Note, warn
 from cospan.base.tables import make_dataframe
-from cospan.base.text import chance
+from cospan.base.text import chance, plural
 from cospan.base.tolerance import EQUAL_STATISTICS
-from cospan.base.types import Floats
-from cospan.errors import MissingDependencyError
-from cospan.measures.pair import Pair, read_pair
+from cospan.base.types import Floats, Index
+from cospan.data import encode, notes_of, open_source
+from cospan.errors import InputError, MissingDependencyError, needed
+from cospan.summary import random_rows
 
+FEWEST_ROWS = 10  # of each set: below, half of them train no classifier
 ROWS = 2_000  # of each set; the distances between all pairs of them take the most time
 PERMUTATIONS = 199
 UNITS = {"own": "each feature in units of its spread", "raw": "features as they came"}
@@ -58,10 +60,6 @@ class Panel:
             if measure.name == name:
                 return measure
         raise KeyError(name)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain types only, for JSON."""
-        return asdict(self) | {"measures": [asdict(one) for one in self.measures]}
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per measure, as a dataframe of the first library found."""
@@ -130,6 +128,86 @@ def measure_panel(
             found = Answer(None, note=str(error))
         measures.append(Measure(name, found.value, found.p_value, meaning, found.note))
     return Panel(tuple(measures), len(pair.a), len(pair.b), pair.sampled, units)
+
+
+# ---- two sets, read -----------------------------------------------------------------------------
+
+
+class Pair(NamedTuple):
+    """Rows of both sets, where they were in the data, and the features' names."""
+
+    a: Floats
+    b: Floats
+    rows_a: Index
+    rows_b: Index
+    names: tuple[str, ...]
+    sampled: bool
+    kinds: Index  # of the rows of both: a number, equal where rows are equal
+    columns: tuple[Index, ...]  # the features made of each column of the user's
+    notes: list[Note]
+
+
+def read_pair(
+    A: Any,
+    B: Any,
+    *,
+    units: str,
+    rows: int,
+    random_state: int,
+    names: tuple[str, str] = ("A", "B"),
+    first_alone: bool = False,
+) -> Pair:
+    """Read two sets of anything that `compare` takes, at most `rows` rows of each at random.
+
+    With ``units="own"`` every feature is divided by its spread: the root of the mean of the two
+    variances, or with `first_alone` that of the first set, so that impossible values in the second
+    do not stretch the unit. A feature that never varies is left as it is: its distance counts.
+    """
+    units = as_option(units, "units", ("own", "raw"))
+    most = as_count(rows, "rows", least=FEWEST_ROWS)
+    rng = np.random.default_rng(as_seed(random_state))
+    encoded = encode([open_source(X, name=name) for X, name in zip((A, B), names, strict=True)])
+    found = [source.read() for source in encoded]
+    for source, chunk in zip(encoded, found, strict=True):
+        if len(chunk.rows) < FEWEST_ROWS:
+            raise InputError(
+                f"{source.name} has {plural(len(chunk.rows), 'row')}; other measures need at least "
+                f"{FEWEST_ROWS}."
+            )
+    d, other = (chunk.rows.shape[1] for chunk in found)
+    if d != other:
+        raise InputError(
+            f"{encoded[0].name} has {plural(d, 'feature')} and {encoded[1].name} has {other:,}; "
+            "pass rows with the same features."
+        )
+    kept = [random_rows(len(chunk.rows), most, rng) for chunk in found]
+    a, b = (
+        np.asarray(chunk.rows, dtype=np.float64)[index]
+        for chunk, index in zip(found, kept, strict=True)
+    )
+    keys = row_keys(list(np.vstack([a, b]).T))
+    merged = [chunk.merged for chunk in found]
+    if merged[0] is not None and merged[1] is not None:  # rare levels that share a feature
+        keys = keys + np.concatenate([merged[0][kept[0]], merged[1][kept[1]]])
+    if units == "own":
+        spread = np.sqrt((a.var(axis=0) + b.var(axis=0)) / 2)
+        if first_alone:
+            spread = np.where(a.std(axis=0) > 0, a.std(axis=0), spread)
+        spread[spread == 0] = 1.0
+        a, b = a / spread, b / spread
+    plan = encoded[0].plan
+    owners = np.arange(d) if plan is None else np.asarray(plan.owners)
+    return Pair(
+        a,
+        b,
+        kept[0],
+        kept[1],
+        names=encoded[0].feature_names or tuple(f"x{i}" for i in range(d)),
+        sampled=any(len(chunk.rows) > most for chunk in found),
+        kinds=np.unique(keys, return_inverse=True)[1],
+        columns=tuple(np.flatnonzero(owners == one) for one in dict.fromkeys(owners.tolist())),
+        notes=notes_of(encoded),
+    )
 
 
 # ---- classifiers --------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from cospan.base.notes import warn
 from cospan.base.tails import tail_p_values
 from cospan.base.types import Floats, Index
 from cospan.errors import InputError
-from cospan.measures.pair import read_pair
+from cospan.measures.panel import read_pair
 
 NEIGHBOURS = 5
 ROWS = 5_000  # of each set; all distances between two such sets are 200 MB
@@ -77,15 +77,7 @@ class Fidelity:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types only, for JSON; rows as row numbers."""
-        numbers = [
-            "precision",
-            "usual_precision",
-            "recall",
-            "density",
-            "coverage",
-            "exact",
-            "repeated",
-        ]
+        numbers = ("precision", "usual_precision", "recall", "density", "coverage")
         return {
             **{name: getattr(self, name) for name in (*numbers, "exact", "repeated")},
             "n_real": len(self.rows_real),

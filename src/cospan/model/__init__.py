@@ -25,16 +25,17 @@ from cospan.model.calibration import (
     log_odds_of,
 )
 from cospan.model.choice import tried_rows
-from cospan.model.curved import Again, CurvedSets, Plain, RowsAgain, mapped_summary
+from cospan.model.curved import Again, CurvedSets, RowsAgain, mapped_summary
 from cospan.model.curves import CurveMap, LandmarkMap, RowMap, curve_map, landmark_map
 from cospan.model.directions import (
     Directions,
     Parts,
+    Prototypes,
     extreme_directions,
+    prototypes,
     shared_directions,
     shared_mask,
 )
-from cospan.model.extreme_points import Prototypes, prototypes
 from cospan.model.frame import JointFrame
 from cospan.model.many import ManyFrame, set_number
 from cospan.model.prepared import Geometry, PreparedSets, in_feature_units
@@ -45,7 +46,7 @@ from cospan.model.typicality import SetRows, Typicality, UsualRows, below_rate
 __all__ = [
     "DEFAULTS", "Again", "Alignment", "Attribution", "Calibration", "CurveMap", "CurvedSets",
     "Directions", "Effect", "Geometry", "Given", "JointFrame", "LandmarkMap", "LeaveOneOut",
-    "ManyFrame", "Parts", "Plain", "PreparedSets", "Prototypes", "RowMap", "RowsAgain",
+    "ManyFrame", "Parts", "PreparedSets", "Prototypes", "RowMap", "RowsAgain",
     "SetCosts", "SetModel", "SetRows", "Settings", "Typicality", "UsualRows", "angles_of",
     "attribute", "below_rate", "calibrated_weights", "curve_map", "extreme_directions",
     "fit_calibration", "in_feature_units", "integrated", "landmark_map", "log_losses",

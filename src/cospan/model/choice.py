@@ -7,18 +7,16 @@ still tells good from better where the AUC is 1 for all.
 
 Each choice has a default (the units that fit the kind of data, ν = 1, α = 0.3, γ = 0) and moves
 away from it only where another value is better by more than its sampling error, paired over the
-rows. So noise chooses nothing: two draws of the same data end at the same place, and sets that do
-not differ are not made to look different by trying hard.
+rows. So noise chooses nothing.
 
 One eigendecomposition of each set gives the costs of all rows for a whole grid of α. Pooled
-covariances have no spectrum in common: they take one Cholesky factor for every α and γ, and every
-set that rows are taken from. Where α is 0, sets may lack directions, and `leave_one_out` serves.
+covariances take one Cholesky factor for every α and γ, and every set that rows are taken from.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,10 +32,12 @@ from cospan.model.calibration import (
     log_odds_of,
 )
 from cospan.model.leave_one_out import (
+    Departure,
     LeaveOneOutCosts,
+    factors_of,
     inside_span,
     maps_of,
-    matrix_of,
+    pooled_maps,
     same_span,
 )
 from cospan.model.prepared import Geometry, PreparedSets, TrialRows, WorkingSets
@@ -72,10 +72,9 @@ def tried_rows(n_sets: int) -> int:
 
 
 def more_rows(summaries: Sequence[Summary]) -> int:
-    """How many rows of each set the calibration has beyond those that choices are tried on.
+    """How many rows of each set the calibration has, where that is more than choices have.
 
-    It is one fit, where choices are hundreds: it takes every row that larger samples hold. A gain
-    from 2,000 rows is off by several per cent, and with it every distance of large sets.
+    It is one fit, where choices are hundreds: a gain from 2,000 rows is off by several per cent.
     """
     longest = max(len(part.sample) for part in summaries)
     return longest if longest > MOST_OF_A_SET else 0
@@ -141,9 +140,6 @@ class Judge:
     def mean(self, candidate: Candidate) -> float:
         return float(self.weight @ candidate.losses)
 
-    def best(self, family: Iterable[Candidate]) -> Candidate:
-        return min(family, key=self.mean)
-
     def better(self, candidate: Candidate, current: Candidate, errors: float) -> bool:
         """Is a candidate's loss lower by so many standard errors?"""
         difference = current.losses - candidate.losses
@@ -171,16 +167,6 @@ class Judge:
         found = fit_calibration(log_odds, self.trial.own, self.trial.counts, start)
         losses = log_losses(log_odds, self.trial.own, found)
         return Candidate(working, alpha, pooling, dof, squared, found, losses)
-
-    def family(
-        self, working: WorkingSets, squared: Floats, alphas: Floats, dof: float
-    ) -> list[Candidate]:
-        """Candidates for each α without pooling, from squared costs (α, K, n)."""
-        found: list[Candidate] = []
-        for cost, alpha in zip(squared, alphas.tolist(), strict=True):
-            start = found[-1].calibration if found else None
-            found.append(self.candidate(working, cost, alpha, 0.0, dof, start))
-        return found
 
 
 # ---- the way through the settings -------------------------------------------------------------
@@ -224,9 +210,6 @@ class _Search:
     def found(self) -> Candidate:
         """The settings that were found."""
         working, alpha = self.working, self.fixed.shrinkage
-        if not self.prepared.affine:
-            squared = left_out_grid(working, self.judge.trial, self.alphas)
-            return self._best_alpha(self.judge.family(working, squared, self.alphas, 0.0))
         current = self._without_pooling(working, self.judge.trial)
         # Without shrinkage no cost depends on units.
         if self.other_units and alpha != 0:
@@ -237,19 +220,19 @@ class _Search:
 
     def _without_pooling(self, working: WorkingSets, trial: TrialRows) -> Candidate:
         squared = left_out_grid(working, trial, self.alphas)
-        best: Candidate | None = None
-        for dof in self.dofs:
-            family = self.judge.family(working, squared + dof, self.alphas, dof)
-            found = self._best_alpha(family)
-            if best is None or self.judge.better(found, best, CLEARLY):
-                best = found
-        assert best is not None
-        return best
+        first, *others = (self._best_alpha(working, squared + dof, dof) for dof in self.dofs)
+        for found in others:
+            first = found if self.judge.better(found, first, CLEARLY) else first
+        return first
 
-    def _best_alpha(self, family: list[Candidate]) -> Candidate:
+    def _best_alpha(self, working: WorkingSets, squared: Floats, dof: float) -> Candidate:
         """The α nearest to the default among those that are not clearly worse than the best."""
-        best = self.judge.best(family)
-        if self.fixed.shrinkage is not None:
+        family: list[Candidate] = []
+        for cost, alpha in zip(squared, self.alphas.tolist(), strict=True):
+            start = family[-1].calibration if family else None
+            family.append(self.judge.candidate(working, cost, alpha, 0.0, dof, start))
+        best = min(family, key=self.judge.mean)
+        if len(family) == 1:
             return best
         near = sorted(family, key=lambda one: abs(math.log(one.shrinkage / DEFAULT_SHRINKAGE)))
         return next(one for one in near if one is best or not self.judge.better(best, one, CLEARLY))
@@ -281,10 +264,11 @@ class _Search:
             if place not in tried:
                 alpha, gamma = float(self.alphas[place[0]]), gammas[place[1]]
                 squared = pooled_costs(current.working, trial, alpha, gamma)
-                tried[place] = judge.best(
+                each = (
                     judge.candidate(current.working, squared + dof, alpha, gamma, dof)
                     for dof in self.dofs
                 )
+                tried[place] = min(each, key=judge.mean)
             return tried[place]
 
         n = len(gammas)
@@ -326,26 +310,34 @@ def left_out_grid(working: WorkingSets, trial: TrialRows, alphas: Floats) -> Flo
         projected = np.asarray(arrays.matmul(trial.rows, vectors))
         projected += arrays.matmul(at - at[k] if prepared.affine else at, vectors)[trial.own]
         projected *= projected
-        costs[:, k, :] = _quadratic(projected, values, alphas, alphas, trial.off)
+        costs[:, k, :] = _quadratic(projected, values, alphas, trial.off)
         mine = trial.own == k
-        n, removed, lost = 1.0, 0.0, (1 - alphas)[:, None]
-        if prepared.affine:
-            n, removed = prepared.sizes[k], trial.removed[mine].max()
-            lost = lost * removed * n / (n - removed) ** 2
-        else:
-            lost = lost * prepared.weights[k] * trial.removed[mine]
-        ridge = alphas * (n - removed) / n
-        h = (n - removed) / n * _quadratic(projected[mine], values, alphas, ridge, trial.off[mine])
-        costs[:, k, mine] = (n / (n - removed)) ** 2 * h / np.maximum(1 - lost * h, LEAST_REMAINDER)
+        gone = _departure(working, trial, k)
+        pp = _quadratic(projected[mine], (1 + gone.growth) * values, alphas, trial.off[mine])
+        lost = np.outer(1 - alphas, gone.lost)
+        costs[:, k, mine] = gone.farther**2 * _changed(pp, pp, pp, lost)
     return costs
 
 
-def _quadratic(
-    projected: Floats, values: Floats, alphas: Floats, ridge: Floats, off: Floats
-) -> Floats:
-    """Σ projected/((1-α)λ + ridge) for every α and row, with what lies off the span."""
-    spectrum = np.outer(values, 1 - alphas) + ridge
-    return np.asarray(arrays.matmul(projected, 1 / spectrum)).T + off / ridge[:, None]
+def _departure(working: WorkingSets, trial: TrialRows, k: int) -> Departure:
+    """What any row of set k takes along."""
+    p = working.prepared
+    removed = trial.removed[trial.own == k].max(keepdims=True)
+    if p.affine:
+        return Departure.of(p.sizes[k], removed, balance=True)
+    return Departure(0 * removed, removed * p.weights[k], np.ones(1))
+
+
+def _changed(pp: Floats, pz: Floats, zz: Floats, lost: Floats) -> Floats:
+    """zᵀ(G - lost·ppᵀ)⁻¹z from inner products in G⁻¹."""
+    return np.asarray(zz + lost * pz**2 / np.maximum(1 - lost * pp, LEAST_REMAINDER))
+
+
+def _quadratic(projected: Floats, values: Floats, alphas: Floats, off: Floats) -> Floats:
+    """Σ projected/((1-α)λ + α) for every α and row, with what lies off the span."""
+    spectrum = np.outer(values, 1 - alphas) + alphas
+    found = np.asarray(arrays.matmul(projected, 1 / spectrum)).T
+    return found + off / alphas[:, None] if off.any() else found
 
 
 def pooled_costs(working: WorkingSets, trial: TrialRows, alpha: float, pooling: float) -> Floats:
@@ -358,13 +350,13 @@ def pooled_costs(working: WorkingSets, trial: TrialRows, alpha: float, pooling: 
     costs = np.empty((K, len(trial.own)))
     for o in range(K):
         member = np.flatnonzero(trial.own == o)
-        n, removed = working.prepared.sizes[o], trial.removed[member].max()
+        gone = _departure(working, trial, o)
         for k in range(K):
-            # What set o weighs in k's matrix, and what it gains there by the smaller divisor.
+            # What set o weighs in k's matrix.
             weight = (1 - alpha) * (pooling / K + (1 - pooling) * (k == o))
             if pooling < 1 or k == 0:  # at γ = 1 there is one matrix for all sets
                 shrunk = (1 - alpha) * ((1 - pooling) * matrices[k] + pooling * mean)
-                shrunk += weight * removed / (n - removed) * matrices[o]
+                shrunk += weight * gone.growth * matrices[o]
                 shrunk[np.diag_indices_from(shrunk)] += alpha
                 # Rows and all means, as columns, where that matrix is the identity.
                 R = factorizations.cholesky(shrunk)
@@ -373,11 +365,8 @@ def pooled_costs(working: WorkingSets, trial: TrialRows, alpha: float, pooling: 
             pp = np.einsum("ij,ij->j", p, p) + trial.off[member] / alpha
             step = at[:, o] - at[:, k]
             along = step @ p
-            # The row as k sees it is p + step; as its own set does, n/(n-1) times p.
-            pz, zz = pp + along, pp + 2 * along + step @ step
-            lost = weight * removed * n / (n - removed) ** 2
-            cost = zz + lost * pz**2 / np.maximum(1 - lost * pp, LEAST_REMAINDER)
-            costs[k, member] = cost * ((n / (n - removed)) ** 2 if k == o else 1.0)
+            cost = _changed(pp, pp + along, pp + 2 * along + step @ step, weight * gone.lost)
+            costs[k, member] = cost * (gone.farther**2 if k == o else 1.0)
     return costs
 
 
@@ -397,5 +386,6 @@ def _unshrunk(working: WorkingSets, trial: TrialRows, pooling: float) -> Floats:
         maps, inner = inside_span(maps)
         basis = inner if basis is None else arrays.matmul(basis, inner)
         trial = trial._replace(rows=arrays.matmul(trial.rows, arrays.to_numpy(inner)))
-    matrices = [matrix_of(arrays.to_numpy(one)) for one in maps]
-    return np.asarray(LeaveOneOutCosts(geometry, matrices, maps, basis).of_trial(trial).T)
+    pooled = pooled_maps(geometry, maps)
+    costs = LeaveOneOutCosts(geometry, pooled, lambda: factors_of(maps), basis)
+    return np.asarray(costs.of_trial(trial).T)

@@ -1,4 +1,4 @@
-"""Directions of a frame: their table, their extremes, their part of the difference, and truncation.
+"""Directions of a frame: their table, extremes and parts of the difference; extreme points.
 
 The Bhattacharyya distance of the two sets' Gaussian fits is a sum over directions. With τ the log
 of tan θ_i,
@@ -7,23 +7,29 @@ of tan θ_i,
 
 The first sum is location; what is left of the second where all τ_i are replaced by their mean is
 scale, one factor for all directions; the rest is shape.
+
+Over directions the extremes of the angle are the ends of the frame. Over *points*, which is what
+the affine angle is about, they are finite: in the coordinates (y, 1) both squared costs are
+quadratic forms, cost² = (y, 1) Q (y, 1)ᵀ, and the paper's Theorem 2 holds in d + 1 coordinates.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy.linalg
 
 from cospan.base import arrays
 from cospan.base.checks import as_option, is_real
 from cospan.base.tables import make_dataframe
+from cospan.base.tolerance import at_infinity
 from cospan.base.types import Array, Bools, Floats, Index
 from cospan.decomposition import Blocks
 from cospan.errors import InputError
+from cospan.model.alignment import Alignment
 
 if TYPE_CHECKING:
     from cospan.model.frame import JointFrame
@@ -45,6 +51,8 @@ class Directions:
         ``"A-only"``, ``"shared"`` or ``"B-only"``.
     lengths : array, (n,)
         ‖h‖: how much of both sets together lies along the direction.
+    vectors : array, (n, d)
+        The directions as unit vectors in feature space.
     feature_names : tuple of str or None
     x, y : array, (p, n) and (q, n), or None
         The coefficients of Theorem 2, where the frame kept U and V: with A and B the prepared
@@ -73,12 +81,12 @@ class Directions:
     s: Array
     block: np.ndarray
     lengths: Array
+    vectors: Array
     feature_names: tuple[str, ...] | None
     x: Array | None = field(repr=False)
     y: Array | None = field(repr=False)
     shifts: Array = field(repr=False)
     differences: Array | None = field(repr=False)
-    _rows: Array = field(repr=False)  # rows of the frame's H
 
     @classmethod
     def of(cls, frame: JointFrame, index: Index | None = None) -> Directions:
@@ -94,15 +102,19 @@ class Directions:
             shared = (index >= r) & (index < r + k)
             x = _coefficients(frame.U, index, c * lengths, shared)
             y = _coefficients(frame.V, index - r, s * lengths, shared)
-        block = np.repeat(BLOCK_NAMES, frame.blocks)[index]
-        shifts = arrays.pick(frame.shifts, index)
-        parts = arrays.pick(frame.differences, index) if frame.geometry.affine else None
-        return cls(index, c, s, block, lengths, frame.feature_names, x, y, shifts, parts, rows)
-
-    @cached_property
-    def vectors(self) -> Array:
-        """(n, d): the directions as unit vectors in feature space."""
-        return self._rows / self.lengths[:, None]
+        return cls(
+            index=index,
+            c=c,
+            s=s,
+            block=np.repeat(BLOCK_NAMES, frame.blocks)[index],
+            lengths=lengths,
+            vectors=rows / lengths[:, None],
+            feature_names=frame.feature_names,
+            x=x,
+            y=y,
+            shifts=arrays.pick(frame.shifts, index),
+            differences=arrays.pick(frame.differences, index) if frame.geometry.affine else None,
+        )
 
     @property
     def angles(self) -> Array:
@@ -120,11 +132,10 @@ class Directions:
     def __getitem__(self, chosen: Any) -> Directions:
         """Some of them: a slice, a mask, or positions (one position keeps a table of one)."""
         positions = np.atleast_1d(np.arange(len(self))[chosen])
-        by_row = ("index", "c", "s", "block", "lengths", "shifts", "differences", "_rows")
-        axes = dict.fromkeys(by_row, 0) | {"x": 1, "y": 1}
-        known = {name: axis for name, axis in axes.items() if getattr(self, name) is not None}
         picked: dict[str, Any] = {
-            n: arrays.pick(getattr(self, n), positions, axis) for n, axis in known.items()
+            one.name: arrays.pick(value, positions, 1 if one.name in "xy" else 0)
+            for one in fields(self)
+            if one.name != "feature_names" and (value := getattr(self, one.name)) is not None
         }
         return replace(self, **picked)
 
@@ -145,15 +156,10 @@ class Directions:
 def _coefficients(left: Array, columns: Index, weights: Array, shared: Bools) -> Array:
     """u / (c‖h‖), for A = U diag(c) H makes Aᵀu = c h; NaN for directions that are not shared."""
     xp = arrays.namespace(left)
-    if left.shape[1] == 0:  # the set has no direction at all
-        x = arrays.zeros((left.shape[0], len(columns)), left)
-    else:
-        there = np.clip(columns, 0, left.shape[1] - 1)
-        x = arrays.pick(left, there, axis=1) / xp.where(weights > 0, weights, xp.ones_like(weights))
-    if shared.all():
-        return x
-    factor = arrays.like(np.where(shared, 1.0, np.nan), x[:1, 0] if x.shape[0] else x)
-    return x * factor[None, :]
+    none = xp.full((left.shape[0], 1), math.nan, dtype=left.dtype)
+    known = xp.concat((left, none), axis=1)
+    found = arrays.pick(known, np.where(shared, columns, left.shape[1]), axis=1)
+    return found / xp.where(weights > 0, weights, xp.ones_like(weights))[None, :]
 
 
 def extreme_directions(frame: JointFrame, side: str, n: int = 1) -> Directions:
@@ -238,13 +244,13 @@ class Parts(NamedTuple):
 
 def differences_of(frame: JointFrame) -> Array:
     """Each direction's part of D, (m,)."""
-    found = 0.25 * arrays.to_numpy(frame.shifts) ** 2 + 0.5 * _log_cosh(_log_ratio(frame))
+    found = 0.25 * arrays.to_numpy(frame.shifts) ** 2 + 0.5 * _log_cosh(_log_tangents(frame))
     return arrays.like(found, frame.c)
 
 
 def parts_of(frame: JointFrame) -> Parts:
     """D by location, scale and shape."""
-    tau = _log_ratio(frame)
+    tau = _log_tangents(frame)
     spread = 0.5 * float(np.sum(_log_cosh(tau)))
     # Directions off a span are alike in both sets: they count in the mean, with τ = 0.
     count = max(frame.geometry.n_varying if frame.shrinkage > 0 else len(tau), 1)
@@ -254,7 +260,7 @@ def parts_of(frame: JointFrame) -> Parts:
     return Parts(location, scale, spread - scale)
 
 
-def _log_ratio(frame: JointFrame) -> Floats:
+def _log_tangents(frame: JointFrame) -> Floats:
     if not frame.geometry.affine:
         raise InputError(
             'Location, scale and shape belong to span="affine", where every set has its own '
@@ -340,3 +346,94 @@ def shared_mask(frame: JointFrame, shared_above: float) -> Bools:
 def _check_between(value: object, name: str, top: float, what: str) -> None:
     if not is_real(value) or not 0 <= value < top:
         raise InputError(f"{name} is {value!r}; it must lie in [0, {top:.4f}): {what}.")
+
+
+# ---- points -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Prototypes:
+    """Points of feature space that are most like one set, most extreme first.
+
+    Attributes
+    ----------
+    points : array, (n, d)
+        In the units of the features; constant features have the value they have in the data.
+    alignment : Alignment
+        Their angles and costs.
+    side : str
+        ``"A"`` or ``"B"``.
+    """
+
+    points: Array
+    alignment: Alignment
+    side: str
+
+    def __len__(self) -> int:
+        return int(self.points.shape[0])
+
+    def __repr__(self) -> str:
+        degrees = ", ".join(f"{x:.1f}°" for x in arrays.to_numpy(self.alignment.degrees)[:5])
+        more = ", …" if len(self) > 5 else ""
+        return f"Prototypes({len(self)} most like {self.side}: {degrees}{more})"
+
+
+def prototypes(frame: JointFrame, side: str, n: int = 1) -> Prototypes:
+    """The n points that are most like A, or most like B.
+
+    No sample whatever has a smaller angle than the first one for A, or a larger one than the
+    first for B. Each next one is the extreme among the points whose weights are orthogonal to
+    those before it.
+
+    Parameters
+    ----------
+    frame : JointFrame
+        Of the affine span, with shrinkage. Of a curved frame they are the plain frame's points, and
+        so are their angles.
+    side : {"A", "B"}
+    n : int
+
+    Examples
+    --------
+    >>> from cospan import JointFrame, prototypes
+    >>> rng = np.random.default_rng(0)
+    >>> A, B = rng.normal(size=(500, 2)), rng.normal(size=(500, 2)) + [2.0, 0]
+    >>> found = prototypes(JointFrame.fit(A, B), "B")
+    >>> bool(found.points[0, 0] > 2)
+    True
+    """
+    side = as_option(side, "side", ("A", "B"))
+    frame = frame.plain
+    if not frame.geometry.affine:
+        raise InputError(
+            'Prototypes belong to span="affine"; in the linear span the extremes are directions: '
+            "see extreme_directions."
+        )
+    if frame.shrinkage == 0 and (frame.blocks.r or frame.blocks.t):
+        raise InputError(
+            "Prototypes need directions that both sets have; fit the frame with shrinkage."
+        )
+    check_count(n, frame.rank, "direction")
+    half = 0.5 * arrays.to_numpy(frame.shifts)
+    places = zip(frame.form()[1], (-half, half), strict=True)
+    forms = [_form(weight, at, frame.dof) for weight, at in places]
+    _, vectors = scipy.linalg.eigh(*(forms if side == "A" else forms[::-1]))
+    last = vectors[-1]
+    finite = np.abs(last) > at_infinity(len(last)) * np.linalg.norm(vectors, axis=0)
+    y = (vectors[:-1, finite] / last[finite]).T[:n]  # most extreme first
+    center = arrays.to_numpy(frame.center)
+    points = center + y @ arrays.to_numpy(frame.H)
+    constant = frame.geometry.constant_features
+    points[:, constant] = center[constant]
+    rows = arrays.like(points, frame.center)
+    return Prototypes(rows, frame.align(rows), side)
+
+
+def _form(weight: Floats, at: Floats, dof: float) -> Floats:
+    """Q with (y, 1) Q (y, 1)ᵀ = ν + Σ weight (y - at)²."""
+    m = len(weight)
+    Q = np.zeros((m + 1, m + 1))
+    Q[np.arange(m), np.arange(m)] = weight
+    Q[:m, m] = Q[m, :m] = -weight * at
+    Q[m, m] = dof + weight @ at**2
+    return Q

@@ -1,4 +1,4 @@
-"""JointFrame: two sets, prepared and decomposed together; it scores samples.
+"""JointFrame: two sets, prepared and decomposed together; the view of a model of two sets.
 
 One GSVD of the centred, shrunk pair gives directions H with the weights c and s. Where the rows do
 not fill the feature space (rank below d), the frame works inside their span: `basis` holds an
@@ -9,34 +9,29 @@ norm of what lies off the span, and are never written out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Unpack
 
 import numpy as np
 
 from cospan.base import arrays
-from cospan.base.checks import as_option, as_rows, check_names
-from cospan.base.notes import warn
+from cospan.base.checks import as_option, as_rows, as_weights, check_names
+from cospan.base.factorizations import qr, solve_triangular_transposed
+from cospan.base.notes import Note, warn
 from cospan.base.types import Array, Floats
-from cospan.decomposition import Blocks
+from cospan.decomposition import Blocks, gsvd
 from cospan.errors import InputError
 from cospan.model.alignment import Alignment, LeaveOneOut
+from cospan.model.choice import Chosen
 from cospan.model.curved import Again, RowsAgain, with_curve
 from cospan.model.directions import Directions, Parts, differences_of, parts_of, truncated
 from cospan.model.leave_one_out import removed_weights
-from cospan.model.pair import (
-    Scorer,
-    decomposed,
-    inverse_square,
-    notes_on,
-    parts_left_out,
-    prepared_rows,
-    with_uv,
-)
-from cospan.model.prepared import in_feature_units, working_rows
-from cospan.model.set_model import Derived, SetModel, calibrated, chosen_sets
+from cospan.model.prepared import in_feature_units, inverses, working_rows
+from cospan.model.scoring import Scorer
+from cospan.model.set_model import Derived, SetModel, calibrated, chosen_sets, notes_on_weights
 from cospan.model.settings import Given, Settings
 from cospan.summary import Summary
 
@@ -48,12 +43,12 @@ SAMPLED_ROWS = 2000
 class JointFrame(SetModel):
     """The joint frame of two sets, ready to score samples.
 
-    Make one with :meth:`fit` (from rows) or :meth:`from_summaries`.
+    Made by :meth:`fit` (from rows) or :meth:`from_summaries`.
 
     Attributes
     ----------
     c, s : array, (m,)
-        Cosines, falling, and sines, rising, of the directions.
+        Cosines and sines of the directions; c falls.
     blocks : Blocks
         How many directions only A has, both share, only B has.
     core : array, (m, e)
@@ -66,8 +61,8 @@ class JointFrame(SetModel):
     dropped : int
         How many directions :meth:`truncate` has left out; 0 for a whole frame.
     geometry, typicality, curve
-        What every model of sets has: positions, units and settings; what the sets' own rows cost,
-        where there were rows to leave out; costs of curved features, where those answer.
+        What every model of sets has: positions and settings, what the sets' own rows cost, and
+        costs of curved features, where those answer.
 
     Examples
     --------
@@ -119,15 +114,14 @@ class JointFrame(SetModel):
             ``"affine"``: each set explains a sample as a weighted mean of its rows, about its own
             mean. ``"linear"``: as a combination of its rows about one centre (the paper's way).
         units : {"auto", "own", "common"}
-            What shrinkage pulls towards: each feature's own variance (tables: then no result
-            depends on the units of a column), or one variance for all (pictures, embeddings).
+            What shrinkage pulls towards: each feature's own variance (tables: no result depends
+            on the units of a column), or one variance for all (pictures, embeddings).
         shrinkage : float in [0, 1) or "auto"
             α: covariances become ``(1-α) Σ + α T``.
         pooling : float in [0, 1] or "auto"
             γ pulls the sets' covariances towards their mean; 1 leaves only a difference of means.
         dof : float or "auto"
-            ν, the degrees of freedom: 1 is the plain weighted mean; with many, distance counts
-            as it does for normal distributions.
+            ν, the degrees of freedom; with many, distance counts as for normal distributions.
         calibrate : bool, optional
             Set the zero and the unit of θ so that cos²θ is the probability of A. By default in
             the affine span; False gives the raw angle of the two costs.
@@ -135,28 +129,26 @@ class JointFrame(SetModel):
             The paper's method: the linear span, each set centred at its own mean, no balance, no
             shrinkage, raw angles.
         center : {"pooled", "each", "none"} or array (d,)
-            For the linear span. ``"pooled"``: one vector is taken off A, B and every new sample,
-            the midpoint of the two means when balanced, else the mean of all rows. ``"each"``:
-            each set loses its own mean, new samples lose nothing. Or a vector.
+            For the linear span: what is taken off A, B and new samples. ``"pooled"``: the midpoint
+            of the two means when balanced, else the mean of all rows. ``"each"``: each set loses
+            its own mean, new samples nothing.
         balance : bool
             For the linear span: give both sets equal weight, whatever their sizes.
         tol : float, optional
             As in :func:`cospan.gsvd`.
         curve : None, "auto" or int
-            Score rows together with curved features of them, whose means and covariances see
-            what those of the columns do not: a ring inside a blob. They are cosines of columns or,
-            above 100 columns, how near a row is to landmarks, means of a few rows. ``"auto"``:
-            where leave-one-out says that it is clearly better, and α, γ and ν are left to the data
-            too, as :func:`cospan.compare` and the estimator do by default. A number: always, with
-            at most so many features. Directions, parts and prototypes are the plain frame's.
+            Score rows together with curved features of them, which see a ring inside a blob:
+            cosines of columns or, above 100 columns, nearness to landmarks. ``"auto"``: where
+            leave-one-out says that it is clearly better, and α, γ and ν are left to the data too. A
+            number: always, with at most so many features. Directions, parts and prototypes are the
+            plain frame's.
         picture : bool
             The features are pixels: they share one unit, also where they have names.
         sample_weight_a, sample_weight_b : array-like, optional
             A weight of 2 counts like a row that occurs twice.
         keep_uv : bool
-            Keep U and V, for the coefficients behind directions. They belong to the rows as
-            :meth:`prepared` gives them: under shrinkage its ridge rows have their rows in U and
-            V too, below those of the data.
+            Keep U and V of the rows as :meth:`prepared` gives them, for the coefficients behind
+            directions.
 
         Notes
         -----
@@ -199,7 +191,7 @@ class JointFrame(SetModel):
         again = None if curve is None else RowsAgain(((A, sample_weight_a), (B, sample_weight_b)))
         frame = cls.of_sets(a, b, settings, picture, again)
         warn(frame.notes)
-        return with_uv(frame, A, B, sample_weight_a, sample_weight_b) if keep_uv else frame
+        return frame._with_uv((A, sample_weight_a), (B, sample_weight_b)) if keep_uv else frame
 
     @classmethod
     def from_summaries(
@@ -231,11 +223,38 @@ class JointFrame(SetModel):
     ) -> JointFrame:
         """The frame of two summaries, without a warning of its notes."""
         chosen = chosen_sets((a, b), settings, ("A", "B"), picture)
-        found = decomposed(chosen)
-        notes = notes_on(chosen, found.blocks)
-        frame = cls(geometry=chosen.geometry, notes=notes, **found._asdict())
-        frame, tried = calibrated(frame, chosen, settings, found.inner(chosen.working))
+        frame, inner = cls._decomposed(chosen)
+        frame, tried = calibrated(frame, chosen, settings, inner)
         return frame if settings.curve is None else with_curve(frame, tried, settings, again)
+
+    @classmethod
+    def _decomposed(cls, chosen: Chosen) -> tuple[JointFrame, Array | None]:
+        """The frame without a calibration, and the basis of its own span where it has one."""
+        working, g, _ = chosen
+        left, right = (working.shrunk(k, g.shrinkage) for k in (0, 1))
+        tol = working.tolerance() if g.shrinkage == 0 and g.tol is None else g.tol
+        constant = g.constant_features
+        without = g.shrinkage > 0 and working.basis is None and len(constant) > 0
+        if without:
+            # Shrinkage gives a constant feature the same variance in both sets, and it takes no
+            # part: a direction of its own would say nothing.
+            alive = arrays.like(np.isin(np.arange(g.n_features), constant, invert=True), left)
+            left, right = left * alive[None, :], right * alive[None, :]
+        found = gsvd(left, right, tol=tol, compute_uv=False, check_finite=False)
+        H, basis, inner = found.H, working.basis, None
+        if found.rank < H.shape[1] and not without:
+            orthogonal = qr(H.T)
+            inner = orthogonal.apply(arrays.identity(found.rank, H))
+            basis = inner if basis is None else arrays.matmul(basis, inner)
+            H = orthogonal.R.T
+        # The pseudo-inverse: H = Rᵀ Qᵀ, hence H⁺ = Q R⁻ᵀ
+        orthogonal = qr(H.T)
+        eye = arrays.identity(H.shape[0], H)
+        inverse = orthogonal.apply(solve_triangular_transposed(orthogonal.R, eye))
+        notes = notes_on_weights(working.prepared.summaries) + _nothing_shared(chosen, found.blocks)
+        c, s, blocks = found.c, found.s, found.blocks
+        known = cls(geometry=g, c=c, s=s, blocks=blocks, core=H, inverse=inverse)
+        return replace(known, basis=basis, notes=notes), inner
 
     def prepared(self, X: object, side: str, *, sample_weight: object = None) -> Array:
         """Rows of one side as they enter the decomposition: centred, weighted and shrunk.
@@ -243,14 +262,35 @@ class JointFrame(SetModel):
         Under shrinkage the ridge is below the rows, √α times the units of the features (of a
         basis of their span, where the frame works in one). ``prepared(A, "A")`` is U diag(c) H.
         """
-        return prepared_rows(self, X, side, sample_weight)
+        k, g, alpha = "AB".index(as_option(side, "side", ("A", "B"))), self.geometry, self.shrinkage
+        check_names(X, self.feature_names, side)
+        rows = as_rows(X, side, d=self.n_features)
+        xp = arrays.namespace(rows)
+        rows = xp.astype(rows, xp.float64, copy=False)
+        rows = math.sqrt((1 - alpha) * g.weights[k]) * (rows - arrays.like(g.about(k), rows))
+        if sample_weight is not None:
+            roots = np.sqrt(as_weights(sample_weight, rows.shape[0]))
+            rows = arrays.like(roots, rows)[:, None] * rows
+        if alpha == 0:
+            return rows
+        ridge = arrays.identity(self.core.shape[1], rows)
+        if self.basis is None:
+            ridge = ridge * arrays.like(arrays.to_numpy(g.unit) > 0, rows)[None, :]
+        ridge = in_feature_units(ridge, self.basis, g)
+        return xp.concat((rows, math.sqrt(alpha) * arrays.like(ridge, rows)), axis=0)
+
+    def _with_uv(self, a: tuple[object, object], b: tuple[object, object]) -> JointFrame:
+        """The frame with U and V, from rows and their weights: A = U diag(c) H makes AH⁺ = Uc."""
+        r, k, _ = self.blocks
+        place, sides = (0 * self.center, self.geometry, self.basis), ((*a, "A"), (*b, "B"))
+        rows = [self.prepared(X, side, sample_weight=weight) for X, weight, side in sides]
+        U, V = (working_rows(one, *place)[0] @ self.inverse for one in rows)
+        return replace(self, U=U[:, : r + k] / self.c[: r + k], V=V[:, r:] / self.s[r:])
 
     # ---- properties ---------------------------------------------------------------------------
 
     n_a = Derived(lambda f: float(f.geometry.sizes[0]), "The size of A (the sum of its weights).")
     n_b = Derived(lambda f: float(f.geometry.sizes[1]), "The size of B.")
-    center_a = Derived[Array](lambda f: f.geometry.about(0), "What A's moments are taken about.")
-    center_b = Derived[Array](lambda f: f.geometry.about(1), "What B's moments are taken about.")
     rank = Derived(lambda f: int(f.c.shape[0]), "The number of directions.")
     differences = Derived[Array](
         differences_of, "(m,): each direction's part of the Bhattacharyya distance of the two sets."
@@ -280,21 +320,6 @@ class JointFrame(SetModel):
         step = working_rows(means[1:, :], means[0, :], self.geometry, self.basis)[0]
         return arrays.matmul(step, arrays.like(self.inverse, step))[0, :]
 
-    @property
-    def off_space_variance(self) -> float:
-        """α, the variance of both sets in directions off the span; 0 if there are none."""
-        return self.shrinkage if self.basis is not None else 0.0
-
-    def cost_weights(self, weighting: str = "cost") -> tuple[Floats, Floats]:
-        """What squares of coordinates count in A's cost and in B's, (m,) each; γ included."""
-        c, s = np.square(arrays.to_numpy(self.c)), np.square(arrays.to_numpy(self.s))
-        if weighting == "frame":
-            return s, c
-        gamma = self.pooling
-        if gamma > 0:
-            return 1 / ((1 - gamma) * c + gamma / 2), 1 / ((1 - gamma) * s + gamma / 2)
-        return inverse_square(arrays.to_numpy(self.c)), inverse_square(arrays.to_numpy(self.s))
-
     def __repr__(self) -> str:
         curved = "" if self.curve is None else ", curved"
         whole = f" of {self.rank + self.dropped}" if self.dropped else ""
@@ -302,6 +327,34 @@ class JointFrame(SetModel):
             f"JointFrame({self.n_a:,.6g} rows against {self.n_b:,.6g}, {self.n_features} features, "
             f"rank {self.rank}{whole}, shrinkage {self.shrinkage:g}{curved})"
         )
+
+    # ---- costs --------------------------------------------------------------------------------
+
+    def form(self, weighting: str = "cost") -> tuple[Array, Floats]:
+        """The inverse of the frame, and what squares of coordinates count; γ included."""
+        squares = np.stack([arrays.to_numpy(self.c), arrays.to_numpy(self.s)]) ** 2
+        if weighting == "frame":
+            return self.inverse, squares[::-1]
+        if gamma := self.pooling:
+            squares = (1 - gamma) * squares + gamma / 2
+        return self.inverse, inverses(squares)
+
+    @property
+    def scoring_maps(self) -> Sequence[Array]:
+        if self.dropped:
+            raise InputError(
+                "A truncated frame has no leave-one-out angles: its training rows helped to "
+                "choose which directions stay; use the whole frame, or align() on other rows."
+            )
+        roots = [arrays.like(np.sqrt(one), self.inverse) for one in self.form()[1]]
+        return [self.inverse * one[None, :] for one in roots]
+
+    def _factors(self) -> Sequence[Floats]:
+        return [arrays.to_numpy(one[:, None] * self.core) for one in (self.c, self.s)]
+
+    def log_determinants(self) -> Floats:
+        """log|Σ̃| of both sets, pooled, up to a common constant."""
+        return -np.array([np.sum(np.log(x[x > 0])) for x in self.form()[1]], dtype=np.float64)
 
     # ---- angles of samples --------------------------------------------------------------------
 
@@ -333,15 +386,15 @@ class JointFrame(SetModel):
         if self.curve is not None:
             squared = self.curve.squared_costs(rows)
             return self._alignment(squared[:, 0], squared[:, 1])
-        a, b, *beside = Scorer(self, rows, weighting).scores(rows)
+        (a, b), *beside = Scorer(self, rows, weighting, blocks=self.blocks).scores(rows)
         return self._alignment(a, b, weighting, *beside)
 
     def _alignment(
         self, a: Array, b: Array, weighting: str = "cost", *beside: Array | None
     ) -> Alignment:
         """From squared costs by A and by B, and what there is of shares and the outside."""
-        g = self.geometry
-        return Alignment.from_costs(a, b, weighting, g.calibration, self.typicality, *beside)
+        g, known = self.answering.geometry, self.answering.typicality
+        return Alignment.from_costs(a, b, weighting, g.calibration, known, *beside)
 
     def as_weighting(self, weighting: str) -> str:
         """A weighting this frame knows, checked."""
@@ -352,10 +405,6 @@ class JointFrame(SetModel):
             )
         return weighting
 
-    def _squared(self, rows: Array) -> Array:
-        found = Scorer(self, rows).scores(rows)
-        return arrays.namespace(rows).stack((found.squared_a, found.squared_b), axis=1)
-
     # ---- angles of training rows, each left out -----------------------------------------------
 
     def leave_one_out(
@@ -363,79 +412,41 @@ class JointFrame(SetModel):
         A: object,
         B: object,
         *,
-        weighting: str = "cost",
         sample_weight_a: object = None,
         sample_weight_b: object = None,
     ) -> LeaveOneOut:
         """The training rows' own angles: each as if the row had never been there.
 
         Exact, without refitting: mean, covariance and divisor change; α, the units and the
-        calibration stay. Scoring training rows with :meth:`align` flatters: every row helped
-        to build its own side. With ``center="each"`` a row is scored less the mean of its own
-        set, as it entered the frame. Without shrinkage, a row that the others of its set do not
-        span costs ∞; with no more rows than features that is every row. (With
-        ``weighting="frame"`` centre and divisor stay.)
+        calibration stay. Scoring training rows with :meth:`align` flatters: every row helped to
+        build its own side. With ``center="each"`` a row is scored less the mean of its own set.
+        Without shrinkage, a row that the others of its set do not span costs ∞.
 
         A and B are the rows the frame was fitted to, or some of them, and their weights those used
         in fitting; a row of weight 2 loses one of its two occurrences.
         """
-        a = self.left_out(A, "A", weighting=weighting, sample_weight=sample_weight_a)
-        b = self.left_out(B, "B", weighting=weighting, sample_weight=sample_weight_b)
-        return LeaveOneOut(a, b)
+        a = self.left_out(A, "A", sample_weight=sample_weight_a)
+        return LeaveOneOut(a, self.left_out(B, "B", sample_weight=sample_weight_b))
 
-    def left_out(
-        self, X: object, side: str, *, weighting: str = "cost", sample_weight: object = None
-    ) -> Alignment:
+    def left_out(self, X: object, side: str, *, sample_weight: object = None) -> Alignment:
         """:meth:`leave_one_out` for rows of one side only ("A" or "B"), a chunk of them say."""
-        weighting = self.as_weighting(weighting)
         k = "AB".index(as_option(side, "side", ("A", "B")))
         if arrays.is_lazy(X):
             from cospan.distributed import aligned  # is above: its workers use frames
 
-            return aligned(self, X, weighting, side, sample_weight)
+            return aligned(self, X, "cost", side, sample_weight)
         rows = self._rows(X, side)
         removed = removed_weights(sample_weight, rows.shape[0])
         if self.curve is not None:
             squared = self.curve.left_out_costs(rows, np.full(len(removed), k), removed)
             return self._alignment(squared[:, 0], squared[:, 1])
-        scores, beside = None, []
-        if self.basis is not None or self.blocks.r or self.blocks.t or weighting == "frame":
-            moved = rows
-            if self.center_mode == "each":
-                moved = rows - arrays.like(self.geometry.means[k : k + 1, :], rows)
-            scores = Scorer(self, rows, weighting, fine=True).scores(moved)
+        squared, beside = self._left_out_of(k, rows, removed), []
+        if self.basis is not None or self.blocks.r or self.blocks.t:
+            if self.geometry.center_mode == "each":
+                rows = rows - arrays.like(self.geometry.means[k : k + 1, :], rows)
+            scores = Scorer(self, rows, blocks=self.blocks, fine=True).scores(rows)
             beside = [scores.shares, scores.outside]
-        if scores is not None and weighting == "frame":
-            self._check_whole()
-            squared = parts_left_out(scores, k, removed, self.geometry)
-        else:
-            squared = self._left_out_of(k, rows, removed)
-        return self._alignment(squared[:, 0], squared[:, 1], weighting, *beside)
-
-    def _check_whole(self) -> None:
-        if self.dropped:
-            raise InputError(
-                "A truncated frame has no leave-one-out angles: its training rows helped to "
-                "choose which directions stay; use the whole frame, or align() on other rows."
-            )
-
-    def _matrices_and_maps(self) -> tuple[Sequence[Floats], Sequence[Array]]:
-        self._check_whole()
-        matrices, maps = [], []
-        for weight in (self.c, self.s):
-            matrix = np.array(arrays.to_numpy(arrays.gram(weight[:, None] * self.core)))
-            if self.basis is None and self.shrinkage > 0:
-                # No direction has the constant features.
-                constant = self.geometry.constant_features
-                matrix[constant, constant] = self.shrinkage
-            matrices.append(matrix)
-            divided = np.sqrt(inverse_square(arrays.to_numpy(weight)))
-            maps.append(self.inverse * arrays.like(divided, self.inverse)[None, :])
-        return matrices, maps
-
-    def log_determinants(self) -> Floats:
-        """log|Σ̃| of both sets, pooled, up to a common constant."""
-        return -np.array([np.sum(np.log(x[x > 0])) for x in self.cost_weights()], dtype=np.float64)
+        return self._alignment(squared[:, 0], squared[:, 1], "cost", *beside)
 
     # ---- some of the directions only ----------------------------------------------------------
 
@@ -444,25 +455,19 @@ class JointFrame(SetModel):
     ) -> JointFrame:
         """This frame with some of its directions only: it scores faster, or sees less.
 
-        Give exactly one of the three.
+        Costs, θ, shares and `relational` are then those of the part of a sample that lies in the
+        kept directions; `outside` still means outside both sets. Give exactly one of the three.
 
         Parameters
         ----------
         band : float
-            Radians. Keep what discriminates: drop the directions within this of 45°.
+            Radians. Keep what discriminates: drop the directions within this of 45°, those off the
+            span of few rows included.
         n : int
             Keep what discriminates: the n directions with the largest part in the difference of
             the sets (in the linear span: those furthest from 45°).
         shared_above : float
             Keep what is shared: the directions with min(c, s) above this, which is 0.707 at 45°.
-
-        Returns
-        -------
-        JointFrame
-            Coordinates in the kept directions are what they were, and the others count nothing:
-            costs, θ, shares and `relational` are those of the part of a sample that lies in the
-            kept directions. `outside` still means outside both sets, not outside what was kept.
-            Directions off the span of few rows, which lie at 45°, go with the band.
 
         Examples
         --------
@@ -474,3 +479,19 @@ class JointFrame(SetModel):
         JointFrame(181 rows against 180, 64 features, rank 17 of 58, shrinkage 0.05)
         """
         return truncated(self.plain, band, n, shared_above)
+
+
+def _nothing_shared(chosen: Chosen, blocks: Blocks) -> tuple[Note, ...]:
+    """What a reader should know of two sets that share no direction."""
+    working, g, _ = chosen
+    p, q = (part.count for part in working.prepared.summaries)
+    # A centre between the means makes their difference a direction of both sets.
+    between = 1 if g.center_mode == "pooled" and p + q < g.n_features else 0
+    if g.shrinkage > 0 or blocks.k > between:
+        return ()
+    text = (
+        f"A ({p} rows) and B ({q} rows) share no direction of the {g.n_features}-dimensional "
+        "feature space, so without shrinkage no sample has a meaningful angle."
+    )
+    remedy = 'Use more rows, or shrinkage="auto".'
+    return (Note("nothing shared", text, remedy, loud=True),)

@@ -1,80 +1,81 @@
 """Costs of a row as if it had never been there: exact, without refitting.
 
-When a row x of set o goes, the set's mean, its moments and their divisor change, and where the
-sets share a centre or pool their covariances, the other sets change too. With p = x - μ_o, every
-one of these changes is of low rank: the new matrix of set k is
+When a row x of weight δ goes from set o of n, the set's moments about its mean become
 
-    G + V C Vᵀ,   V = [p, q_k, q_o]        and the row, as set k sees it, is  V v
+    S' = (1 + growth) S - lost·ppᵀ,   p = x - μ_o,   growth = δ/(n - δ),   lost = δn/(n - δ)²
 
-where G differs from the old matrix by the divisor alone, q are constant steps between means and
-centre, and C (3 × 3) and v (3) are numbers. So with W = VᵀG⁻¹V the new cost is
-
-    vᵀ W (I + C W)⁻¹ v
-
-In the affine span without pooling that is ρ²h/(1 - τh) for the row's own set, with h = pᵀG⁻¹p,
-ρ = n/(n-1) and τ = (1-α)ρ/(n-1), and nothing changes for the others.
-
-G⁻¹ comes from the matrices that samples are multiplied with, one for each set (`maps_of`).
+and the row is n/(n - δ) times as far from the new mean. Where sets pool their covariances, those of
+the others change with it, by as much as set o weighs in them; where they share a centre, moments
+about it change as it moves. So the new matrix of set k is G + Σ s·uuᵀ, where G differs from the old
+one by the divisor alone, and all u, and the row as set k sees it, are combinations of p and steps
+between means and centre, q_k and q_o. With W the inner products of these three in G⁻¹, every u
+takes off s·Wu(Wu)ᵀ/(1 + s·uᵀWu) from it. In the affine span the row's own set so has, with h the
+cost of p, (n/(n - δ))²·h/(1 - lost·h).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from cospan.base import arrays, factorizations
 from cospan.base.checks import as_weights
-from cospan.base.tolerance import FAST_SHRINKAGE, alone_in_its_direction
+from cospan.base.tolerance import FAST_SHRINKAGE, LEAST_REMAINDER, alone_in_its_direction
 from cospan.base.types import Array, Floats
 from cospan.errors import InputError
 from cospan.model.prepared import Geometry, TrialRows, WorkingSets, working_rows
 
 
-class SpectralMap(NamedTuple):
-    """L and λ with LᵀPL = I and LᵀS_oL = diag(λ): (P + ω S_o)⁻¹ = L diag(1/(1 + ωλ)) Lᵀ."""
+class Departure(NamedTuple):
+    """How a set's moments about its mean change when rows of it go, each by itself."""
 
-    map: Array  # (e, m)
-    values: Floats  # (m,)
+    growth: Floats
+    lost: Floats
+    farther: Floats  # how many times as far from the set's mean a row then is
+
+    @classmethod
+    def of(cls, n: float, removed: Floats, balance: bool) -> Departure:
+        """From a set of size n; `removed` are weights of rows. With balance S is divided by n."""
+        with np.errstate(divide="ignore"):
+            farther = np.where(n > removed, n / np.maximum(n - removed, 0.0), math.inf)
+        lost = removed * farther * (farther / n if balance else 1.0)
+        return cls(farther - 1 if balance else 0 * removed, lost, farther)
 
 
-class _Change(NamedTuple):
-    """How the departure of rows of set o changes what set k says of them (see the module)."""
-
-    growth: Floats  # (n,): ω, how much of S_o is added to P_k
-    C: Floats  # (n, 3, 3)
-    v: Floats  # (n, 3)
+def removed_weights(sample_weight: object, n: int) -> Floats:
+    """The weight that goes with each of n rows: a row of weight 2 loses one occurrence."""
+    if sample_weight is None:
+        return np.ones(n)
+    return np.asarray(np.minimum(as_weights(sample_weight, n), 1.0))
 
 
 class LeaveOneOutCosts:
     """Squared costs of rows of K sets, each left out of its own.
 
-    `matrices` are the Σ̃_k of the sets in working coordinates, `maps` what samples are multiplied
-    with, and `basis` that of the span where there is one.
+    `maps` are what samples are multiplied with, in working coordinates, and `factors` R_k of the
+    sets' own covariances, Σ̃_k = R_kᵀR_k, which are asked for where these are pooled.
     """
 
     def __init__(
         self,
         geometry: Geometry,
-        matrices: Sequence[Floats],
         maps: Sequence[Array],
+        factors: Callable[[], Sequence[Floats]],
         basis: Array | None,
     ) -> None:
-        self.geometry = geometry
-        self._matrices, self._maps = matrices, maps
+        g = self.geometry = geometry
         # (K, e): the sets' means less the centre
-        at = working_rows(geometry.means, geometry.center, geometry, basis)[0]
+        at = working_rows(g.means, g.center, g, basis)[0]
         self._positions = arrays.to_numpy(at)
-        self._spectral: dict[tuple[int, int], SpectralMap] = {}
-
-    def settle(self) -> None:
-        """Decompose all that is needed now, and forget the rest: to be sent to other processes."""
-        for k in range(self.geometry.n_sets):
-            for o in range(self.geometry.n_sets):
-                self._spectral_map(k, o)
-        self._matrices, self._maps = (), ()
+        self._turned: dict[tuple[int, int], tuple[Floats, Floats]] = {}
+        own = factors() if g.pooling > 0 else None
+        for k, one in enumerate(map(arrays.to_numpy, maps)):
+            # Where nothing is pooled, a set does not change when rows of another go.
+            for o in [k] if own is None else range(g.n_sets):
+                self._turned[k, o] = _turned(g.shrinkage, one, None if own is None else own[o])
 
     def squared_costs(self, p: Array, off: Array | None, o: int, removed: Floats) -> Array:
         """(n, K) squared costs of rows of set o, each left out of it.
@@ -82,11 +83,62 @@ class LeaveOneOutCosts:
         `p` (n, e) are the rows less the mean of their set, in working coordinates, `off` their
         squared norms outside the span, and `removed` the weights that go.
         """
-        outside = np.zeros(p.shape[0]) if off is None else arrays.to_numpy(off)
-        alpha = self.geometry.shrinkage
-        outside = outside / alpha if alpha > 0 else 0 * outside
-        columns = [self._costs_of(k, o, p, outside, removed) for k in range(self.geometry.n_sets)]
+        g, at, n = self.geometry, self._positions, p.shape[0]
+        outside = np.zeros(n) if off is None or g.shrinkage == 0 else arrays.to_numpy(off)
+        gone = Departure.of(g.sizes[o], removed, g.balance)
+        columns = []
+        for k in range(g.n_sets):
+            share = (1 - g.shrinkage) * g.mixing()[k, o]
+            steps = np.stack([at[k], at[o]])
+            if g.affine or g.center_mode == "each":
+                steps = np.stack([at[o] - at[k] if g.affine else 0 * at[o], 0 * at[o]])
+            turned = self._turned[(k, o if g.pooling > 0 else k)]
+            W = _inner_products(p, steps, *turned, share * gone.growth)
+            W[:, 0, 0] += outside / (g.shrinkage or 1.0)
+            changes, seen = self._changes(k, o, removed, gone)
+            remaining = np.ones(n)
+            for u, size in (*changes, (np.eye(3)[:1], -share * gone.lost)):
+                Wu = np.einsum("nij,nj->ni", W, np.broadcast_to(u, (n, 3)))
+                left = 1 + size * np.sum(u * Wu, axis=1)
+                remaining = remaining * left
+                kept = np.where(np.abs(left) > LEAST_REMAINDER, left, LEAST_REMAINDER)
+                W -= (size / kept)[:, None, None] * Wu[:, :, None] * Wu[:, None, :]
+            cost = np.maximum(np.einsum("ni,nij,nj->n", seen, W, seen), 0.0)
+            if k == o:  # nothing else of its set spans the row
+                alone = ~(remaining > alone_in_its_direction(np.finfo(float).eps))
+                cost = np.where(alone, math.inf, cost)
+            columns.append(cost + g.dof)
         return arrays.like(np.stack(columns, axis=1), p)
+
+    def _changes(
+        self, k: int, o: int, removed: Floats, gone: Departure
+    ) -> tuple[list[tuple[Floats, Floats]], Floats]:
+        """What moves beside the mean of set o: u (n, 3) and s (n,); and the row as k sees it.
+
+        In terms of (p, q_k, q_o). These are changes of moments about a centre of all sets; where
+        that is a mean of theirs, it moves.
+        """
+        g, n = self.geometry, self.geometry.sizes[o]
+        seen = np.zeros((len(removed), 3))
+        if g.affine or g.center_mode == "each":
+            seen[:, 0] = gone.farther if k == o or not g.affine else 1.0
+            seen[:, 1] = g.affine and k != o
+            return [], seen
+        moved = np.zeros_like(seen)  # m - m'
+        if g.center_mode == "pooled" and g.balance:
+            moved[:, 0] = removed / (g.n_sets * (n - removed))
+        elif g.center_mode == "pooled":
+            moved[:, 0] = moved[:, 2] = removed / (g.sizes.sum() - removed)
+        mean = np.eye(3)[2 if k == o else 1]
+        step = mean + moved  # μ_k' - m'
+        before = np.full(len(removed), 1.0 if g.balance else g.sizes[k])
+        after = before
+        if k == o:
+            step[:, 0] -= removed / (n - removed)
+            before, after = (before * gone.farther, before) if g.balance else (before, n - removed)
+        rest = 1 - g.shrinkage
+        changes = [(step, rest * after), (mean[None, :], -rest * before)]
+        return changes, moved + np.array([1.0, 0.0, 1.0])
 
     def of_trial(self, trial: TrialRows) -> Floats:
         """(n, K) squared costs of rows of all sets."""
@@ -97,122 +149,37 @@ class LeaveOneOutCosts:
             squared[mine] = arrays.to_numpy(found)
         return squared
 
-    def _costs_of(self, k: int, o: int, p: Array, outside: Floats, removed: Floats) -> Floats:
-        g, at = self.geometry, self._positions
-        change = self._change(k, o, removed)
-        if g.affine:
-            steps = np.stack([at[o] - at[k], 0 * at[o]])
-        elif g.center_mode == "each":
-            steps = np.zeros((2, at.shape[1]))
-        else:
-            steps = np.stack([at[k], at[o]])
-        W = _inner_products(p, steps, self._spectral_map(k, o), change.growth)
-        W[:, 0, 0] += outside
-        return np.asarray(_changed_cost(W, change, own=k == o) + g.dof)
 
-    def _change(self, k: int, o: int, removed: Floats) -> _Change:
-        g, n, delta = self.geometry, self.geometry.sizes[o], removed
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rho = np.where(n > delta, n / (n - delta), math.inf)
-        weight = (1 - g.shrinkage) * g.mixing()[k, o]
-        growth = weight * (rho - 1) if g.balance else np.zeros(len(delta))
-        C, v = np.zeros((len(delta), 3, 3)), np.zeros((len(delta), 3))
-        if g.affine:
-            v[:, 0], v[:, 1] = rho if k == o else 1.0, k != o
-        elif g.center_mode == "each":
-            v[:, 0] = rho
-        else:
-            self._about_one_centre(k, o, delta, rho, C, v)
-        # What ppᵀ loses in set o's moments: δρ/n' about the own mean (times n' without balance).
-        C[:, 0, 0] -= weight * delta * rho / ((n - delta) if g.balance else 1.0)
-        return _Change(growth, C, v)
+def _turned(alpha: float, one: Floats, factor: Floats | None) -> tuple[Floats, Floats]:
+    """L and λ with LᵀP_kL = I and LᵀS_oL = diag(λ), so that (P_k + ωS_o)⁻¹ = L diag(1/(1+ωλ)) Lᵀ.
 
-    def _about_one_centre(
-        self, k: int, o: int, delta: Floats, rho: Floats, C: Floats, v: Floats
-    ) -> None:
-        """Moments about a centre of all sets; where it is a mean of theirs, it moves."""
-        g, n, rest = self.geometry, self.geometry.sizes[o], 1 - self.geometry.shrinkage
-        moved = np.zeros_like(v)  # m - m' in terms of (p, q_k, q_o)
-        if g.center_mode == "pooled" and g.balance:
-            moved[:, 0] = delta / (g.n_sets * (n - delta))
-        elif g.center_mode == "pooled":
-            moved[:, 0] = moved[:, 2] = delta / (g.sizes.sum() - delta)
-        v[:] = moved + np.array([1.0, 0.0, 1.0])  # x - m' = p + q_o + (m - m')
-        place, step = 2 if k == o else 1, moved
-        step[:, place] += 1.0  # μ_k' - m'
-        before = np.full(len(delta), 1.0 if g.balance else g.sizes[k])
-        after = before.copy()
-        if k == o:
-            step[:, 0] -= delta / (n - delta)
-            before, after = (before * rho, after) if g.balance else (before, after - delta)
-        C += rest * after[:, None, None] * step[:, :, None] * step[:, None, :]
-        C[:, place, place] -= rest * before
-
-    def _spectral_map(self, k: int, o: int) -> SpectralMap:
-        # Where nothing is pooled, a set does not change when rows of another go.
-        key = (k, o) if self.geometry.pooling > 0 else (k, k)
-        if key not in self._spectral:
-            self._spectral[key] = self._decomposed(*key)
-        return self._spectral[key]
-
-    def _decomposed(self, k: int, o: int) -> SpectralMap:
-        alpha = self.geometry.shrinkage
-        if alpha == 0 and self.geometry.pooling == 0:
-            # The map itself makes the set's moments the identity.
-            return SpectralMap(self._maps[k], np.ones(self._maps[k].shape[1]))
-        moments = (self._matrices[o] - alpha * np.eye(len(self._matrices[o]))) / (1 - alpha)
-        if self.geometry.pooling == 0:
-            values, vectors = factorizations.eigh(moments)
-            kept = np.clip(values, 0.0, None)
-            own = (1 - alpha) * kept + alpha
-            return SpectralMap(vectors / np.sqrt(own), kept / own)
-        pooled = pooled_matrices(self.geometry, self._matrices)[k]
-        inverse = arrays.to_numpy(inverse_triangle(factorizations.cholesky(pooled)))
-        values, Q = factorizations.eigh(arrays.matmul(inverse.T, arrays.matmul(moments, inverse)))
-        return SpectralMap(arrays.matmul(inverse, Q), np.clip(values, 0.0, None))
+    P_k⁻¹ is MMᵀ with M the map of set k, and Σ̃_o = (1-α) S_o + αI is RᵀR; P_k where R is None.
+    """
+    if alpha == 0 and factor is None:
+        return one, np.ones(one.shape[1])
+    own = np.eye(one.shape[1])
+    if factor is not None:
+        own = np.asarray(arrays.gram(arrays.matmul(factor, one)))
+    moments = (own - alpha * np.asarray(arrays.gram(one))) / (1 - alpha)
+    values, turn = factorizations.eigh(moments)
+    return arrays.matmul(one, turn), np.clip(values, 0.0, None)
 
 
-def _inner_products(p: Array, steps: Floats, found: SpectralMap, growth: Floats) -> Floats:
-    """W = VᵀG⁻¹V of every row, (n, 3, 3)."""
-    across = arrays.like(found.map, p)
-    P = arrays.matmul(p, across)
-    q = np.asarray(arrays.to_numpy(arrays.matmul(arrays.like(steps, p), across)))
-    W = np.empty((p.shape[0], 3, 3))
+def _inner_products(
+    p: Array, steps: Floats, across: Floats, values: Floats, growth: Floats
+) -> Floats:
+    """Of every row and two steps in G⁻¹ = L diag(1/(1 + growth·λ)) Lᵀ, (n, 3, 3)."""
+    y = arrays.matmul(p, arrays.like(across, p))
+    q = steps @ across
     if np.all(growth == growth[:1]):
-        weight = 1 / (1 + (growth[0] if len(growth) else 0.0) * found.values)
-        one = arrays.like(weight, P)
-        W[:, 0, 0] = arrays.to_numpy((P * P) @ one)
-        W[:, 0, 1:] = arrays.to_numpy(arrays.matmul(P, arrays.like((q * weight).T, P)))
-        W[:, 1:, 1:] = (q * weight) @ q.T
-    else:
-        weight = 1 / (1 + growth[:, None] * found.values)
-        host = arrays.to_numpy(P)
-        W[:, 0, 0] = np.einsum("nm,nm,nm->n", host, host, weight)
-        W[:, 0, 1:] = np.einsum("nm,nm,qm->nq", host, weight, q)
-        W[:, 1:, 1:] = np.einsum("nm,qm,rm->nqr", weight, q, q)
-    W[:, 1:, 0] = W[:, 0, 1:]
+        growth = growth[:1]
+    weight = 1 / (1 + growth[:, None] * values)  # (n, m), or (1, m)
+    weighted = y * arrays.like(weight, y)
+    W = np.empty((p.shape[0], 3, 3))
+    W[:, 0, 0] = arrays.to_numpy(arrays.namespace(y).sum(weighted * y, axis=1))
+    W[:, 0, 1:] = W[:, 1:, 0] = arrays.to_numpy(arrays.matmul(weighted, arrays.like(q.T, y)))
+    W[:, 1:, 1:] = np.einsum("nm,qm,rm->nqr", weight, q, q)
     return W
-
-
-def _changed_cost(W: Floats, change: _Change, *, own: bool) -> Floats:
-    """vᵀ W (I + C W)⁻¹ v; ∞ where nothing else of its own set spans the row."""
-    C, v = change.C, change.v
-    if not C.any():
-        return np.asarray(np.einsum("ni,nij,nj->n", v, W, v))
-    system = np.eye(3) + C @ W
-    remaining = np.linalg.det(system)
-    alone = ~(remaining > alone_in_its_direction(np.finfo(float).eps)) if own else False
-    solvable = np.where(np.broadcast_to(alone, remaining.shape)[:, None, None], np.eye(3), system)
-    solved = np.linalg.solve(solvable, v[:, :, None])[:, :, 0]
-    cost = np.einsum("ni,nij,nj->n", v, W, solved)
-    return np.where(alone, math.inf, np.maximum(cost, 0.0))
-
-
-def removed_weights(sample_weight: object, n: int) -> Floats:
-    """The weight that goes with each of n rows: a row of weight 2 loses one occurrence."""
-    if sample_weight is None:
-        return np.ones(n)
-    return np.asarray(np.minimum(as_weights(sample_weight, n), 1.0))
 
 
 # ---- the matrices that samples are multiplied with ----------------------------------------------
@@ -253,22 +220,25 @@ def inside_span(maps: Sequence[Array]) -> tuple[list[Array], Array]:
     return [first, *(arrays.matmul(basis.T, one) for one in maps[1:])], basis
 
 
+def factors_of(maps: Sequence[Array]) -> list[Floats]:
+    """R_k with Σ̃_k = R_kᵀR_k, of square maps."""
+    return [np.linalg.inv(arrays.to_numpy(one)) for one in maps]
+
+
+def pooled_maps(g: Geometry, maps: Sequence[Array]) -> Sequence[Array]:
+    """The maps of the pooled covariances, P_k = (1-γ) Σ̃_k + γ mean Σ̃."""
+    if g.pooling == 0:
+        return maps
+    shrunk = np.stack([arrays.gram(one) for one in factors_of(maps)])
+    pooled = np.tensordot(g.mixing(), shrunk, axes=1)
+    inverses = [inverse_triangle(factorizations.cholesky(one)) for one in pooled]
+    return [arrays.like(one, maps[0]) for one in inverses]
+
+
 def inverse_triangle(factor: Array) -> Array:
     """R⁻¹ of a triangular factor: ‖z R⁻¹‖² = zᵀ(RᵀR)⁻¹z."""
     eye = arrays.identity(factor.shape[0], factor)
     return factorizations.solve_triangular_transposed(factor, eye).T
-
-
-def matrix_of(one: Floats) -> Floats:
-    """P with P⁻¹ = M Mᵀ, for a square map; others, without shrinkage, need none."""
-    if one.shape[0] != one.shape[1]:
-        return np.zeros((0, 0))
-    return np.asarray(arrays.gram(np.linalg.inv(one)))
-
-
-def pooled_matrices(geometry: Geometry, shrunk: Sequence[Floats]) -> Floats:
-    """(K, e, e): P_k = (1-γ) Σ̃_k + γ mean Σ̃."""
-    return np.tensordot(geometry.mixing(), np.stack(list(shrunk)), axes=1)
 
 
 def whitening_of(factors: Sequence[Array], tol: float) -> tuple[Array, Array]:

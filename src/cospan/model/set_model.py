@@ -1,14 +1,13 @@
 """One model of K ≥ 2 sets: what it costs each of them to explain a sample.
 
 :class:`SetModel` is what every fitted model can do: costs and probabilities of samples, and those
-of the sets' own rows, each left out. `JointFrame` meets it for two sets, by one frame for both. For
-more there is no frame that diagonalises all of them at once, but costs need none: in
-:class:`SetCosts` each set is one matrix M_k with
+of the sets' own rows, each left out. In :class:`SetCosts` each set is one matrix M_k with
 
     cost_k² = ν + ‖(z - μ_k) M_k‖²
 
-in working coordinates, so that K sets cost K factorizations, and scoring is one matrix product
-per set. Without shrinkage a set may lack directions that others have: see `leave_one_out.maps_of`.
+in working coordinates, so that K sets cost K factorizations. Without shrinkage a set may lack
+directions that others have: see `leave_one_out.maps_of`. `JointFrame` is a view of two sets, by one
+frame for both.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from typing import (
 
 import numpy as np
 
-from cospan.base import arrays, factorizations
+from cospan.base import arrays
 from cospan.base.checks import as_option, as_rows
 from cospan.base.notes import Note
 from cospan.base.tolerance import FAST_SHRINKAGE
@@ -48,14 +47,14 @@ from cospan.model.choice import (
 )
 from cospan.model.leave_one_out import (
     LeaveOneOutCosts,
+    factors_of,
     inside_span,
-    inverse_triangle,
     maps_of,
-    matrix_of,
-    pooled_matrices,
+    pooled_maps,
     removed_weights,
 )
 from cospan.model.prepared import Geometry, PreparedSets, TrialRows, WorkingSets, working_rows
+from cospan.model.scoring import Scorer
 from cospan.model.settings import Given, Settings
 from cospan.model.typicality import Typicality
 from cospan.summary import Summary
@@ -66,9 +65,6 @@ if TYPE_CHECKING:
 
 Model = TypeVar("Model", bound="SetModel")
 T = TypeVar("T")
-
-# Bytes of samples scored at once: enough for full BLAS speed, few enough to stay in the cache.
-_SCORE_BYTES = 2**24
 
 
 class Derived(Generic[T]):
@@ -108,13 +104,14 @@ class SetModel:
     shrinkage = Derived[float]("shrinkage", """The α in use, also when ``"auto"`` chose it.""")
     pooling = Derived[float]("pooling", "The γ in use.")
     dof = Derived[float]("dof", "The ν in use; 0 in the linear span.")
-    gain = Derived[float]("calibration.gain", "β: log tan²θ = β (ℓ - ℓ₀); 1 if raw.")
-    zero = Derived[float]("calibration.zero", "ℓ₀, the log ratio of squared costs at 45°.")
-    center = Derived[Array]("center", "The origin: between the means in the affine span.")
-    center_mode = Derived[str](
-        "center_mode", """``"own"``, or in the linear span what was given for `center`."""
+    gain = Derived[float](
+        attrgetter("answering.geometry.calibration.gain"), "β: log tan²θ = β (ℓ - ℓ₀); 1 if raw."
     )
-    balance = Derived[bool]("balance", "Whether a set's moments are divided by its size.")
+    zero = Derived[float](
+        attrgetter("answering.geometry.calibration.zero"),
+        "ℓ₀, the log ratio of squared costs at 45°.",
+    )
+    center = Derived[Array]("center", "The origin: between the means in the affine span.")
     n_features = Derived[int]("n_features", "The number of features.")
     feature_names = Derived[tuple[str, ...] | None]("feature_names", "What features are called.")
     constant_features = Derived[Index](
@@ -124,20 +121,28 @@ class SetModel:
     @property
     def plain(self) -> Self:
         """This model without its curve: what the features as they are say of a sample."""
-        if self.curve is None:
-            return self
-        known = self.curve.plain
-        geometry = replace(self.geometry, calibration=known.calibration)
-        return replace(self, geometry=geometry, typicality=known.typicality, curve=None)
+        return self if self.curve is None else replace(self, curve=None)
+
+    @property
+    def answering(self) -> SetModel:
+        """The model whose calibration and typicality count: the curve's, where there is one."""
+        return self if self.curve is None else self.curve.costs
+
+    @property
+    def off_space_variance(self) -> float:
+        """α, the variance of every set in directions off the span; 0 if there are none."""
+        return self.shrinkage if self.basis is not None else 0.0
 
     def squared_costs(self, Z: object) -> Array:
         """Squared costs (n, K) of samples."""
         rows = as_rows(Z, "Z", d=self.n_features, allow_empty=True)
-        return self._squared(rows) if self.curve is None else self.curve.squared_costs(rows)
+        if self.curve is not None:
+            return self.curve.squared_costs(rows)
+        return arrays.namespace(rows).stack(Scorer(self, rows).scores(rows).squared, axis=1)
 
     def weights(self, Z: object) -> Array:
         """(n, K): the probability of each set, every set being equally likely beforehand."""
-        return calibrated_weights(self.squared_costs(Z), self.geometry.calibration)
+        return calibrated_weights(self.squared_costs(Z), self.answering.geometry.calibration)
 
     def left_out_costs(self, X: object, own: object, *, sample_weight: object = None) -> Array:
         """Squared costs (n, K) of the sets' own rows, each as if it had never been there.
@@ -156,7 +161,10 @@ class SetModel:
             index = np.flatnonzero(own == o)
             found = self._left_out_of(o, arrays.pick(rows, index), removed[index])
             out[index] = arrays.to_numpy(found)
-        return arrays.like(out, arrays.namespace(rows).astype(rows[:0, :], self._dtype(rows)))
+        xp = arrays.namespace(rows)
+        # Without shrinkage weak directions count as much as strong ones: float32 is too coarse.
+        fine = self.geometry.shrinkage < FAST_SHRINKAGE
+        return arrays.like(out, xp.astype(rows[:0, :], xp.float64 if fine else rows.dtype))
 
     def trial_costs(self, trial: TrialRows | None) -> Floats | None:
         """(n, K): leave-one-out squared costs of sampled rows; None where there are none."""
@@ -167,7 +175,7 @@ class SetModel:
     @cached_property
     def leave_one_out_costs(self) -> LeaveOneOutCosts:
         """Costs of the sets' own rows in working coordinates."""
-        return LeaveOneOutCosts(self.geometry, *self._matrices_and_maps(), self.basis)
+        return LeaveOneOutCosts(self.geometry, self.scoring_maps, self._factors, self.basis)
 
     def _left_out_of(self, o: int, rows: Array, removed: Floats) -> Array:
         """Squared costs (n, K) of rows of one set, in float64."""
@@ -175,19 +183,19 @@ class SetModel:
         p, off = working_rows(rows, g.means[o, :], g, self.basis)
         return self.leave_one_out_costs.squared_costs(p, off, o, removed)
 
-    def _dtype(self, rows: Array) -> Any:
-        # Without shrinkage weak directions count as much as strong ones: float32 is too coarse.
-        fine = self.geometry.shrinkage < FAST_SHRINKAGE
-        return arrays.namespace(rows).float64 if fine else rows.dtype
-
     # What every kind of model has its own way for
 
-    def _squared(self, rows: Array) -> Array:
-        """Squared costs (n, K) of samples by the plain model."""
+    def form(self, weighting: str = "cost") -> tuple[Array, Floats]:
+        """What samples in working coordinates are multiplied with (e, m), and w (K, m)."""
         raise NotImplementedError
 
-    def _matrices_and_maps(self) -> tuple[Sequence[Floats], Sequence[Array]]:
-        """Σ̃_k of every set in working coordinates, and what samples are multiplied with."""
+    @property
+    def scoring_maps(self) -> Sequence[Array]:
+        """M_k of every set, of the pooled covariances, with which samples are scored."""
+        raise NotImplementedError
+
+    def _factors(self) -> Sequence[Floats]:
+        """R_k of every set as it is, Σ̃_k = R_kᵀR_k in working coordinates."""
         raise NotImplementedError
 
     def log_determinants(self) -> Floats:
@@ -215,7 +223,7 @@ def chosen_sets(
             f"A fast summary has too few digits for shrinkage {alpha:g}; use at least "
             f"{FAST_SHRINKAGE:g}, or make the summaries with exact=True."
         )
-    spread = prepared.unit("common") if prepared.affine else prepared.variances
+    spread = prepared.unit("common") if prepared.affine else prepared.spreads
     if alpha > 0 and not spread.any():
         raise InputError(
             "All rows of all sets are equal, so there is nothing to compare; check that the "
@@ -347,46 +355,22 @@ class SetCosts(SetModel):
         notes = notes_on_weights(working.prepared.summaries)
         return cls(geometry=geometry, maps=tuple(maps), basis=basis, notes=notes), inner
 
+    @cached_property
+    def scoring_maps(self) -> Sequence[Array]:
+        return pooled_maps(self.geometry, self.maps)
+
+    def form(self, weighting: str = "cost") -> tuple[Array, Floats]:
+        """All maps side by side, in an order of their own: that of the sets changes no bit."""
+        g, means = self.geometry, arrays.to_numpy(self.geometry.means)
+        order = sorted(range(g.n_sets), key=lambda k: (g.sizes[k], *means[k]))
+        maps = [self.scoring_maps[k] for k in order]
+        across = arrays.namespace(maps[0]).concat(maps, axis=1)
+        return across, np.repeat(np.eye(g.n_sets)[:, order], [x.shape[1] for x in maps], axis=1)
+
+    def _factors(self) -> Sequence[Floats]:
+        return factors_of(self.maps)
+
     def log_determinants(self) -> Floats:
         """Minus twice that of the map."""
         values = [np.linalg.svd(arrays.to_numpy(x), compute_uv=False) for x in self.scoring_maps]
         return np.array([-2 * float(np.sum(np.log(x[x > 0]))) for x in values])
-
-    @cached_property
-    def _matrices(self) -> list[Floats]:
-        return [matrix_of(arrays.to_numpy(one)) for one in self.maps]
-
-    def _matrices_and_maps(self) -> tuple[Sequence[Floats], Sequence[Array]]:
-        return self._matrices, self.maps
-
-    @cached_property
-    def scoring_maps(self) -> Sequence[Array]:
-        """The maps that samples are scored with."""
-        if self.geometry.pooling == 0:
-            return self.maps
-        pooled = pooled_matrices(self.geometry, self._matrices)
-        inverses = [inverse_triangle(factorizations.cholesky(one)) for one in pooled]
-        return [arrays.like(one, self.maps[0]) for one in inverses]
-
-    def _squared(self, rows: Array) -> Array:
-        """Some rows at a time."""
-        step, n = max(1, _SCORE_BYTES // (8 * self.n_features)), rows.shape[0]
-        starts = range(0, max(n, 1), step)
-        parts = [self._scored(rows[i : min(i + step, n), :]) for i in starts]
-        return parts[0] if len(parts) == 1 else arrays.namespace(rows).concat(parts, axis=0)
-
-    def _scored(self, rows: Array) -> Array:
-        g, xp = self.geometry, arrays.namespace(rows)
-        base, off = working_rows(rows, g.center, g, self.basis)
-        base = xp.astype(base, self._dtype(rows), copy=False)
-        columns = []
-        for k, one in enumerate(self.scoring_maps):
-            mapped = arrays.matmul(base, arrays.like(one, base))
-            step = working_rows(g.origin(k)[None, :], g.center, g, self.basis)[0]
-            mapped = mapped - arrays.like(arrays.matmul(step, one), base)
-            columns.append(xp.sum(mapped * mapped, axis=1) + g.dof)
-        squared = xp.stack(columns, axis=1)
-        if off is None or g.shrinkage == 0:
-            return squared
-        # Off the span every set has the variance α.
-        return squared + xp.astype(off / g.shrinkage, squared.dtype)[:, None]

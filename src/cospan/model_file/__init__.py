@@ -1,35 +1,31 @@
 """Models in files that are safe to pass on: save, load.
 
-A model file is a safetensors file: named arrays, and a header with text. `container` writes and
-reads whole files (format version, digest), `parts` takes frames and costs apart by one table and
-puts them together again, `estimators` does so for fitted estimators, and `reader` checks every
-entry. Reading
-a model file executes nothing and unpickles nothing, and it holds no rows of the data: what a frame
-needs are positions and directions, and for "neither" what its own rows cost, one number for each of
-up to 2,000 rows in the order of their size. (Of rows with a single column that number tells the
-distance from the mean; pass on models of one column as you would its values.)
+A model file is a safetensors file: named arrays, and a header with text. `container` writes, reads
+and checks such files, `models` takes models apart by one table and puts them together again.
+Reading a model file executes nothing and unpickles nothing, and it holds no rows of the data: what
+a frame needs are positions and directions, and for "neither" what its own rows cost, one number for
+each of up to 2,000 rows in the order of their size. (Of rows with a single column that number tells
+the distance from the mean; pass on models of one column as you would its values.)
 """
 
 from cospan.model_file.container import (
-    FORMAT_VERSION,
     PROFILE,
     PROFILE_VERSION,
-    file_bytes,
-    from_bytes,
+    Parts,
+    Reader,
     is_file_of,
-    load,
     packed,
     profile_rows,
+    read_parts,
     row_tensors,
     rows_in,
-    save,
-    to_bytes,
     unpacked,
+    write_parts,
 )
-from cospan.model_file.reader import Parts, Reader
+from cospan.model_file.models import FORMAT_VERSION, from_bytes, load, save, to_bytes
 
 __all__ = [
-    "FORMAT_VERSION", "PROFILE", "PROFILE_VERSION", "Parts", "Reader", "file_bytes", "from_bytes",
-    "is_file_of", "load", "packed", "profile_rows", "row_tensors", "rows_in", "save", "to_bytes",
-    "unpacked",
+    "FORMAT_VERSION", "PROFILE", "PROFILE_VERSION", "Parts", "Reader", "from_bytes", "is_file_of",
+    "load", "packed", "profile_rows", "read_parts", "row_tensors", "rows_in", "save", "to_bytes",
+    "unpacked", "write_parts",
 ]  # fmt: skip

@@ -1,7 +1,9 @@
-"""A model file as bytes: safetensors, with a format version and a digest in its header.
+"""Files of settings and arrays: safetensors, with a format version and a digest in the header.
 
 The header holds one JSON text with the settings and a SHA-256 digest of them and of the arrays, so
-that any damage is seen before anything is used.
+that any damage is seen before anything is used. And reading trusts nothing: every entry is asked
+for by name and checked for its kind, range and shape, so that a file that is not a model gives one
+clear error and never a half-built object.
 """
 
 from __future__ import annotations
@@ -9,9 +11,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,125 +23,121 @@ from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
 
 from cospan._version import VERSION
-from cospan.base.files import check_output, whole_file
+from cospan.base.files import whole_file
 from cospan.base.text import printable
-from cospan.errors import ModelFileError
-from cospan.model import JointFrame, SetCosts
-from cospan.model_file.parts import part_of, read_part
-from cospan.model_file.reader import Parts, Reader
+from cospan.base.types import Floats
+from cospan.errors import InputError, ModelFileError
 
-if TYPE_CHECKING:
-    from cospan.estimator import AlignmentAngleClassifier
-
-FORMAT_VERSION = 3
-_FORMAT = "cospan model"
 #: What the file of a reference is called in its header, and its format.
 PROFILE, PROFILE_VERSION = "cospan profile", 5
-# The name of our text in the header.
-_ENTRY = "cospan"
-# Of the header's length, which comes first.
-_LENGTH_BYTES = 8
+# The name of our text in the header, and the bytes of the header's length, which comes first.
+_ENTRY, _LENGTH_BYTES = "cospan", 8
 # A header above this is not ours: names of a million features take less.
 _MAX_HEADER = 2**27
 _NOT_OURS = "This is not a cospan model file, or a damaged one."
-
-Model = TypeVar("Model", JointFrame, SetCosts, "AlignmentAngleClassifier")
-
-
-def save(path: str | os.PathLike[str], model: object) -> Path:
-    """Write a frame, costs to several sets, or a fitted estimator to a file.
-
-    The file appears whole or not at all: one of that name stays until then. Saving the same model
-    twice gives the same bytes.
-
-    Parameters
-    ----------
-    path : path
-        ``.safetensors`` is the usual ending.
-    model : JointFrame, SetCosts or AlignmentAngleClassifier
-        U and V of a frame are left out, since they describe single rows, and so are the samples
-        of rows that an estimator keeps for `partial_fit`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from cospan import JointFrame, load, save
-    >>> frame = JointFrame.fit([[0.0], [1.0], [3.0]], [[5.0], [6.0], [8.0]])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     again = load(save(f"{folder}/frame.safetensors", frame), JointFrame)
-    >>> again.n_a, again.n_features
-    (3.0, 1)
-    """
-    check_output(path)
-    data = to_bytes(model)
-    with whole_file(path) as temporary:
-        temporary.write_bytes(data)
-    return Path(path)
+_LARGEST = sys.float_info.max
+Made = TypeVar("Made")
 
 
-@overload
-def load(path: str | os.PathLike[str], kind: type[Model]) -> Model: ...
-@overload
-def load(path: str | os.PathLike[str], kind: None = None) -> Any: ...
-def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
-    """Read what :func:`save` wrote.
+class Parts(NamedTuple):
+    """A model as it is written: settings as JSON values, arrays by name."""
 
-    Parameters
-    ----------
-    path : path
-    kind : JointFrame, SetCosts or AlignmentAngleClassifier, optional
-        What the file must hold: another model is refused, and type checkers know what comes back.
+    settings: dict[str, Any]
+    tensors: dict[str, NDArray[Any]]
 
-    Returns
-    -------
-    JointFrame, SetCosts or AlignmentAngleClassifier
-        Scores as the saved one did, up to rounding. An estimator from a file can predict and
-        transform; `partial_fit` needs the data's summaries and says so.
+    def inside(self, name: str) -> Parts:
+        """The same as a part of another model, which calls it by this name."""
+        return Parts({name: self.settings}, {f"{name}.{k}": v for k, v in self.tensors.items()})
 
-    Raises
-    ------
-    ModelFileError
-        If the file cannot be read, is damaged or truncated, has another format version, or is
-        something else.
-
-    Examples
-    --------
-    >>> frame = load("frame.safetensors", JointFrame)  # doctest: +SKIP
-    """
-    name = os.fspath(path)
-    data = file_bytes(path)
-    try:
-        model = from_bytes(data)
-    except ModelFileError as error:
-        raise ModelFileError(f"{name}: {error}") from error
-    if kind is not None and not isinstance(model, kind):
-        raise ModelFileError(
-            f"{name} holds {type(model).__name__} where {kind.__name__} is expected; "
-            "load it without a kind, or pass another file."
-        )
-    return model
+    def __or__(self, other: Parts) -> Parts:
+        return Parts(self.settings | other.settings, self.tensors | other.tensors)
 
 
-def to_bytes(model: object) -> bytes:
-    """A model as the bytes of a model file; the same model gives the same bytes."""
-    if isinstance(model, JointFrame | SetCosts):
-        return packed(part_of(model), _FORMAT, FORMAT_VERSION)
-    from cospan.model_file.estimators import estimator_parts  # it imports scikit-learn
+class Reader:
+    """Asks for entries and says what is wrong with them."""
 
-    return packed(estimator_parts(model), _FORMAT, FORMAT_VERSION)
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        tensors: Mapping[str, NDArray[Any]],
+        lengths: dict[str, int] | None = None,
+    ) -> None:
+        self.settings = settings
+        self.tensors = tensors
+        self.lengths = {} if lengths is None else lengths  # that shapes have named so far
+
+    def section(self, name: str) -> Reader:
+        """What the file holds of a model inside the model."""
+        start = name + "."
+        inside = {k.removeprefix(start): v for k, v in self.tensors.items() if k.startswith(start)}
+        return Reader(self.value(name, dict), inside, self.lengths)
+
+    def has(self, name: str) -> bool:
+        return name in self.settings or name in self.tensors
+
+    def value(self, name: str, *kinds: type) -> Any:
+        """A setting of one of these kinds."""
+        if name not in self.settings:
+            raise ModelFileError(f"The model lacks the setting {name!r}; save it again.")
+        value = self.settings[name]
+        if type(value) not in kinds:
+            raise ModelFileError(f"The model's setting {name!r} is of the wrong kind.")
+        return value
+
+    def number(self, name: str, least: float = -_LARGEST, most: float = _LARGEST) -> float:
+        value = self.value(name, float, int)
+        if not least <= value <= most:
+            raise ModelFileError(f"The model's setting {name!r} is out of its range.")
+        return float(value)
+
+    def counts(self, name: str, count: int) -> list[int]:
+        """So many whole numbers of at least 0."""
+        found: list[int] = self.value(name, list)
+        if len(found) != count or not all(type(n) is int and n >= 0 for n in found):
+            raise ModelFileError(f"The model's setting {name!r} is out of its range.")
+        return found
+
+    def choice(self, name: str, *options: str) -> str:
+        value = self.value(name, str)
+        if value not in options:
+            raise ModelFileError(f"The model's setting {name!r} is {value!r}, which is unknown.")
+        return str(value)
+
+    def names(self, name: str, count: int) -> tuple[str, ...]:
+        """One text for each feature."""
+        found = self.value(name, list)
+        if len(found) != count or not all(type(x) is str for x in found):
+            raise ModelFileError("The model does not have one name for each feature.")
+        return tuple(found)
+
+    def tensor(self, name: str, *shape: int | str, least: float = -_LARGEST) -> Floats:
+        """A finite float64 tensor; a letter in the shape stands for one length, "*" for any."""
+        if name not in self.tensors:
+            raise ModelFileError(f"The model lacks the array {name!r}; save it again.")
+        found = self.tensors[name]
+        fits = len(found.shape) == len(shape) and all(map(self._fits, shape, found.shape))
+        if not fits or found.dtype != np.float64 or not np.isfinite(found).all():
+            raise ModelFileError(f"The model's array {name!r} has the wrong shape or values.")
+        if np.any(found < least):
+            raise ModelFileError(f"The model's array {name!r} is out of its range.")
+        return found
+
+    def _fits(self, want: int | str, have: int) -> bool:
+        if isinstance(want, str) and want != "*":
+            want = self.lengths.setdefault(want, have)
+        return want in ("*", have)
+
+    def whole(self, name: str, least: int = -(2**62), below: int = 2**62) -> NDArray[np.int64]:
+        """One dimension of whole numbers within a range."""
+        found = self.tensors.get(name)
+        if found is None or found.ndim != 1 or found.dtype != np.int64:
+            raise ModelFileError(f"The model's array {name!r} is missing or of the wrong kind.")
+        if np.any((found < least) | (found >= below)):
+            raise ModelFileError(f"The model's array {name!r} is out of its range.")
+        return found
 
 
-def from_bytes(data: bytes) -> Any:
-    """The model in the bytes of a model file."""
-    reader = Reader(*unpacked(data, _FORMAT, FORMAT_VERSION))
-    if reader.value("kind", str) != "classifier":
-        return read_part(reader, JointFrame, SetCosts)
-    from cospan.model_file.estimators import read_estimator
-
-    return read_estimator(reader)
-
-
-# ---- files of any kind of ours -----------------------------------------------------------------
+# ---- whole files -------------------------------------------------------------------------------
 
 
 def packed(parts: Parts, kind: str, version: int) -> bytes:
@@ -219,11 +218,29 @@ def rows_in(tensors: Mapping[str, NDArray[Any]]) -> Any:
 
 def profile_rows(path: str | os.PathLike[str]) -> tuple[str, Any]:
     """The name of a reference and the rows that its profile keeps."""
+    kind = PROFILE, PROFILE_VERSION
+    return read_parts(path, kind, lambda read: (read.value("name", str), rows_in(read.tensors)))
+
+
+def write_parts(path: str | os.PathLike[str], kind: tuple[str, int], parts: Parts) -> Path:
+    """Write settings and arrays to a file of this kind and version, whole or not at all."""
+    with whole_file(path) as temporary:
+        temporary.write_bytes(packed(parts, *kind))
+    return Path(path)
+
+
+def read_parts(
+    path: str | os.PathLike[str], kind: tuple[str, int], made: Callable[[Reader], Made]
+) -> Made:
+    """What a file of this kind and version holds; errors name the file."""
     try:
-        settings, tensors = unpacked(file_bytes(path), PROFILE, PROFILE_VERSION)
-        return str(settings.get("name", "")), rows_in(tensors)
-    except ModelFileError as error:
+        return made(Reader(*unpacked(file_bytes(path), *kind)))
+    except (ModelFileError, InputError) as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from error
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise ModelFileError(
+            f"{os.fspath(path)}: The file is damaged: its parts do not fit."
+        ) from error
 
 
 def file_bytes(path: str | os.PathLike[str]) -> bytes:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cospan.base.packages import needed
 from cospan.base.types import Floats
-from cospan.distribution import angle_histogram
-from cospan.errors import InputError
+from cospan.errors import InputError, needed
+from cospan.evidence import angle_histogram
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

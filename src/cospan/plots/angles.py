@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cospan.distribution import bin_posterior
 from cospan.errors import InputError
+from cospan.evidence import bin_posterior
 
 from ._style import BLUE, DARK, GREY, ORANGE, axes, degrees_axis, groups_of, label, tidy
 

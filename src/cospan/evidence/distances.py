@@ -1,8 +1,6 @@
-"""Distributions of angles: histograms, their distances, and the posterior they imply.
+"""Histograms of angles, their distances, and the posterior they imply.
 
-This module sees angles (radians in [0, π/2]) and histograms of angles only: probability vectors
-over equal bins of [0°, 90°]. All distances come from one picture, the paper's appendix on
-Hellinger and Fisher-Rao: the square roots of two such vectors are points on a sphere, and
+The square roots of two histograms over [0°, 90°] are points on a sphere (the paper's appendix):
 
 =================  =========================================  ==========
 Bhattacharyya      BC = Σ √(PᵢQᵢ)            (inner product)   in [0, 1]
@@ -10,9 +8,8 @@ Hellinger          H = √(1 - BC) = chord/√2  (straight line)   in [0, 1]
 Fisher-Rao         F = 2 arccos BC           (along the arc)   in [0, π]
 =================  =========================================  ==========
 
-With prior weights π of the two groups, F = 2 arccos(E[Std(Y | bin)] / √(π_A π_B)) says how
-ambiguous an angle leaves the label. Calibrated angles need no bins: there sin²θ is the probability
-of B itself, and :func:`smooth_distances` takes the expectation over the angles as they are.
+Calibrated angles need no bins: there sin²θ is the probability of B itself, and
+:func:`smooth_distances` takes the expectation over the angles as they are.
 """
 
 import math
@@ -26,23 +23,12 @@ from cospan.base.tolerance import ANGLE_ROUNDING, UNIT_SUM
 from cospan.base.types import Floats
 from cospan.errors import InputError
 
-_RIGHT_ANGLE = math.pi / 2
-
 
 def angle_histogram(theta: ArrayLike, bins: int = 30) -> Floats:
     """Share of angles in each of ``bins`` equal bins over [0°, 90°].
 
-    Parameters
-    ----------
-    theta
-        Angles in radians, each in [0, π/2]. One or more.
-    bins
-        How many bins; the paper uses 30, three degrees each.
-
-    Returns
-    -------
-    ndarray, shape (bins,)
-        Probabilities, summing to 1. A bin holds its lower edge; the last holds both edges.
+    `theta` are radians in [0, π/2]; a bin holds its lower edge, the last one both. The paper has
+    30 bins, three degrees each.
 
     Examples
     --------
@@ -51,12 +37,9 @@ def angle_histogram(theta: ArrayLike, bins: int = 30) -> Floats:
     array([0.5 , 0.25, 0.25])
     """
     angles = as_angles(theta, "theta")
-    inner = np.linspace(0.0, _RIGHT_ANGLE, as_count(bins, "bins") + 1)[1:-1]
+    inner = np.linspace(0.0, math.pi / 2, as_count(bins, "bins") + 1)[1:-1]
     index = np.searchsorted(inner, angles, side="right")
     return np.bincount(index, minlength=bins) / angles.size
-
-
-# ---- distances ----------------------------------------------------------------------------------
 
 
 def bhattacharyya(P: ArrayLike, Q: ArrayLike) -> float:
@@ -84,14 +67,7 @@ def hellinger(P: ArrayLike, Q: ArrayLike) -> float:
 
 
 def fisher_rao(P: ArrayLike, Q: ArrayLike) -> float:
-    """Fisher-Rao distance 2 arccos BC between two histograms, in radians.
-
-    0 for equal histograms, π for histograms without a common bin.
-
-    Parameters
-    ----------
-    P, Q
-        Probability vectors of equal length, for instance from :func:`angle_histogram`.
+    """Fisher-Rao distance 2 arccos BC: 0 for equal histograms, π for those without a common bin.
 
     Examples
     --------
@@ -111,11 +87,10 @@ def overlap(P: ArrayLike, Q: ArrayLike) -> float:
 class SmoothDistances(NamedTuple):
     """How far apart two groups of calibrated angles are, without bins."""
 
-    bhattacharyya: float  # BC, from 1 (nothing separates the groups) to 0
-    hellinger: float  # √(1 - BC), in [0, 1]
-    fisher_rao: float  # 2 arccos BC, in radians, in [0, π]
-    #: The mass both groups have in common, from 1 to 0: twice the error of the best guess
-    overlap: float
+    bhattacharyya: float
+    hellinger: float
+    fisher_rao: float
+    overlap: float  # the mass both have in common: twice the error of the best guess
 
 
 def smooth_distances(theta_a: ArrayLike, theta_b: ArrayLike) -> SmoothDistances:
@@ -138,17 +113,12 @@ def smooth_distances(theta_a: ArrayLike, theta_b: ArrayLike) -> SmoothDistances:
     return SmoothDistances(1 - missing, math.sqrt(missing), _arc(missing), max(0.0, 1 - apart))
 
 
-def angle_auc(theta_a: ArrayLike, theta_b: ArrayLike) -> float:
-    """Chance that a random angle of B exceeds a random angle of A; ties count one half.
+def rank_auc(a: Floats, b: Floats) -> float:
+    """Chance that a random value of b exceeds one of a; ties count one half.
 
-    >>> angle_auc(np.radians([10, 20, 40]), np.radians([40, 60]))
+    >>> rank_auc(np.array([10, 20, 40]), np.array([40, 60]))
     0.9166666666666666
     """
-    return rank_auc(as_angles(theta_a, "theta_a"), as_angles(theta_b, "theta_b"))
-
-
-def rank_auc(a: Floats, b: Floats) -> float:
-    """The same for values of any range, unchecked."""
     a = np.sort(a)
     twice = np.searchsorted(a, b, side="left") + np.searchsorted(a, b, side="right")
     return float(twice.sum() / (2 * a.size * b.size))
@@ -164,23 +134,11 @@ def _arc(missing: float) -> float:
     return min(math.pi, 4 * math.asin(math.sqrt(missing / 2)))
 
 
-# ---- the posterior ------------------------------------------------------------------------------
-
-
 def bin_posterior(P: ArrayLike, Q: ArrayLike, prior: float = 0.5) -> Floats:
     """Probability of group A in each bin, πP / (πP + (1 - π)Q).
 
-    Parameters
-    ----------
-    P, Q
-        Histograms of group A and of group B.
-    prior
-        π, the share of A among the samples in question, strictly between 0 and 1.
-
-    Returns
-    -------
-    ndarray, shape (bins,)
-        In [0, 1]; NaN marks the bins in which neither group was seen.
+    `prior` is π, the share of A among the samples in question; NaN marks bins in which neither
+    group was seen.
 
     Examples
     --------
@@ -197,8 +155,8 @@ def bin_posterior(P: ArrayLike, Q: ArrayLike, prior: float = 0.5) -> Floats:
 def posterior_ambiguity(P: ArrayLike, Q: ArrayLike, prior: float = 0.5) -> float:
     """Expected standard deviation of the label given the bin, E[Std(Y | I)].
 
-    0 when every bin belongs to one group, √(π(1 - π)) when the histograms agree.
-    ``fisher_rao(P, Q)`` is 2 arccos of this over √(π(1 - π)), whatever the prior π.
+    0 when every bin belongs to one group. ``fisher_rao(P, Q)`` is 2 arccos of this over its value
+    for equal histograms, √(π(1 - π)), whatever the prior π.
 
     Examples
     --------
@@ -212,19 +170,16 @@ def posterior_ambiguity(P: ArrayLike, Q: ArrayLike, prior: float = 0.5) -> float
     return float(np.sum(mixture * np.sqrt(posterior * (1 - posterior))))
 
 
-# ---- angles and histograms as users pass them, checked ------------------------------------------
-
-
 def as_angles(theta: ArrayLike, name: str) -> Floats:
     """A flat float64 array of at least one angle, checked."""
     angles = _numbers(theta, name, "angles")
     low, high = float(angles.min()), float(angles.max())
-    if not -ANGLE_ROUNDING <= low <= high <= _RIGHT_ANGLE + ANGLE_ROUNDING:
+    if not -ANGLE_ROUNDING <= low <= high <= math.pi / 2 + ANGLE_ROUNDING:
         raise InputError(
             f"{name} reaches from {low:.6g} to {high:.6g}, but angles lie in [0, π/2]: pass "
             "radians, not degrees."
         )
-    return np.clip(angles, 0.0, _RIGHT_ANGLE)
+    return np.clip(angles, 0.0, math.pi / 2)
 
 
 def as_histograms(P: ArrayLike, Q: ArrayLike) -> tuple[Floats, Floats]:
@@ -234,14 +189,9 @@ def as_histograms(P: ArrayLike, Q: ArrayLike) -> tuple[Floats, Floats]:
         if one.min() < 0:
             raise InputError(f"{name} holds a negative probability, {one.min():.6g}.")
         if abs(one.sum() - 1) > UNIT_SUM:
-            raise InputError(
-                f"{name} sums to {one.sum():.6g}, but a histogram of probabilities sums to 1: "
-                "divide counts by their total."
-            )
+            raise InputError(f"{name} sums to {one.sum():.6g}: divide counts by their total.")
     if p.shape != q.shape:
-        raise InputError(
-            f"P has {p.size} bins and Q has {q.size}: make both histograms with the same bins."
-        )
+        raise InputError(f"P has {p.size} bins and Q has {q.size}: give both the same bins.")
     return p / p.sum(), q / q.sum()
 
 
@@ -251,10 +201,9 @@ def _numbers(values: ArrayLike, name: str, kind: str) -> Floats:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must hold {kind}, but cannot be read as numbers.") from error
-    if array.ndim != 1:
-        raise InputError(f"{name} must be one row of {kind}, but its shape is {array.shape}.")
-    if not array.size:
-        raise InputError(f"{name} is empty: pass one or more {kind}.")
+    if array.ndim != 1 or not array.size:
+        wrong = "is empty" if not array.size else f"has the shape {array.shape}"
+        raise InputError(f"{name} {wrong}: pass one row of {kind}.")
     if not np.all(np.isfinite(array)):
         count = int(np.count_nonzero(~np.isfinite(array)))
         raise InputError(f"{name} holds {count} NaN or infinite values: drop them.")
