@@ -14,7 +14,7 @@ left out, with the reason.
 """
 
 from .arrow import family, numbers
-from .encode import Encoder, check_same_features, encode, encode_by
+from .encoding import Encoder, check_same_features, encode, encode_by
 from .opening import open_source
 from .paths import folders_below, set_names, split_part
 from .plan import ColumnPlan, ColumnProfile, EncodingPlan, SchemaChange, SetProfile

@@ -1,7 +1,7 @@
 """The encoding plan: how the columns of a table become columns of numbers.
 
 A plan is plain data. It is learned once from all sets (``learn``), shown, stored in model files,
-and applied to rows as they come (``encode``). Beside it: what each set holds in its columns, and
+and applied to rows as they come (``encoding``). Beside it: what each set holds in its columns, and
 the columns that are not the same in all sets.
 """
 
