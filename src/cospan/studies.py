@@ -19,7 +19,7 @@ from scipy.stats import rankdata
 from cospan.base.arrays import to_numpy
 from cospan.base.checks import as_count, as_rows, as_seed, check_names, feature_names_of, is_real
 from cospan.base.tables import make_dataframe
-from cospan.base.types import Array, Bools, Floats
+from cospan.base.types import Array, Bools, DataFrame, Floats, Record
 from cospan.errors import InputError
 from cospan.evidence import angle_histogram, fisher_rao, rank_auc
 from cospan.model import Given, JointFrame, Settings
@@ -57,7 +57,7 @@ _RANDOM = ("rows", "noise", "training_noise")
 # Settings that no fit has, and the largest value of each.
 _OF_STUDY: Mapping[str, float] = {"rank": 1, "rows": 1, "noise": 1e9, "training_noise": 1e9}
 
-_Run: TypeAlias = dict[str, Any]  # settings of a fit, `weighting`, `rank` and those of the rows
+_Run: TypeAlias = Record  # settings of a fit, `weighting`, `rank` and those of the rows
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Sensitivity:
     rows: tuple[SettingChange, ...]  # the first is the reference, compared with itself
     theta: Floats  # (n,): reference angles of the samples, in radians
 
-    def to_frame(self, backend: str | None = None) -> Any:
+    def to_frame(self, backend: str | None = None) -> DataFrame:
         """The rows as a dataframe: pandas, polars or pyarrow."""
         rows = [asdict(row) for row in self.rows]
         return make_dataframe({name: [row[name] for row in rows] for name in rows[0]}, backend)

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from cospan.base.checks import as_option
 from cospan.base.text import harmless, is_number, json_harmless
+from cospan.base.types import Record
 from cospan.errors import MissingDependencyError
 
 __all__ = ["json_text", "make_dataframe", "plain", "without_formulas"]
@@ -58,7 +59,7 @@ def make_dataframe(columns: Mapping[str, ArrayLike], backend: str | None = None)
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 
-def without_formulas(columns: Mapping[str, Any]) -> dict[str, Any]:
+def without_formulas(columns: Mapping[str, Any]) -> Record:
     """The same columns for a CSV file: text that a spreadsheet would run begins with a quote.
 
     Numbers are left alone, also where they are text; escape sequences are spelled out.

@@ -10,8 +10,8 @@ from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cospan.base.types import Option, Values
 from cospan.errors import InputError
 
 #: An image_size above this would make rows of more than a million features.
@@ -41,7 +41,7 @@ class Options:
     embed: Any = None
 
     @classmethod
-    def of(cls, **given: Any) -> Options:
+    def of(cls, **given: Option) -> Options:
         """Options as a user gives them: one name for several, one size for height and width."""
         for name in ("categorical", "numeric", "drop", "keep"):
             given[name] = tuple(map(str, _several(given.get(name) or ())))
@@ -78,7 +78,7 @@ def _several(given: Any) -> tuple[Any, ...]:
     return (given,) if isinstance(given, str | int) else tuple(given)
 
 
-def beside_rows(given: Any, n_rows: int | None, name: str, option: str) -> NDArray[Any] | None:
+def beside_rows(given: Any, n_rows: int | None, name: str, option: str) -> Values | None:
     """Labels or groups that are an array with one entry for each row; None for a column's name."""
     if given is None or isinstance(given, str | int | np.integer):
         return None

@@ -18,7 +18,7 @@ import numpy as np
 from cospan.base import arrays
 from cospan.base.files import check_output, whole_file
 from cospan.base.tables import plain
-from cospan.base.types import Floats
+from cospan.base.types import Floats, Record
 from cospan.decomposition import Blocks
 from cospan.errors import InputError, ModelFileError
 from cospan.model import (
@@ -205,7 +205,7 @@ def _host(x: Any) -> Floats:
 def read_part(read: Reader, *kinds: type) -> Any:
     """An object of one of these classes."""
     made = _KINDS[read.choice("kind", *(one.__name__ for one in kinds))]
-    found: dict[str, Any] = {}
+    found: Record = {}
     for field, form in FIELDS[made].items():
         name = field.rstrip("?")
         found[name] = _field(read, name, form) if field == name or read.has(name) else None
@@ -257,7 +257,7 @@ def _estimator_parts(model: object) -> Parts:
     fitted, classes = model.fitted_model(), model.classes_.tolist()
     if not all(isinstance(label, bool | int | float | str) for label in classes):
         raise InputError("A model file holds classes that are numbers or text; these are neither.")
-    settings: dict[str, Any] = {
+    settings: Record = {
         "kind": "classifier",
         "parameters": plain(model.get_params(deep=False)),
         "classes": classes,

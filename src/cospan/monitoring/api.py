@@ -16,6 +16,7 @@ import numpy as np
 
 from cospan.base.checks import as_option, is_real
 from cospan.base.notes import Note, warn
+from cospan.base.types import Data, Option, Record
 from cospan.comparison import compare
 from cospan.data import Options, Source
 from cospan.errors import CospanError, CospanWarning, InputError
@@ -29,8 +30,8 @@ Progress = Callable[[str, int, int | None], None]
 
 
 def monitor(
-    reference: Any,
-    data: Any,
+    reference: Data,
+    data: Data,
     *,
     time: Any = None,
     every: Any = None,
@@ -40,7 +41,7 @@ def monitor(
     name: str | None = None,
     seed: int = 0,
     progress: Progress | None = None,
-    **options: Any,
+    **options: Option,
 ) -> Monitoring:
     """Compare data with a reference, window by window, and say since when something is different.
 
@@ -106,12 +107,12 @@ def monitor(
 
 
 def _begun(
-    reference: Any,
+    reference: Data,
     time: Any,
     every: Any,
     rate: float | None,
     rolling: bool | None,
-    options: dict[str, Any],
+    options: Record,
 ) -> Monitoring:
     """The monitoring to go on from, or a new one without windows."""
     path = os.fspath(reference) if isinstance(reference, str | os.PathLike) else ""
@@ -156,10 +157,10 @@ def _same_every(profile: Profile, every: Any) -> Every:
 
 def _measured(
     past: Monitoring,
-    data: Any,
+    data: Data,
     time: Any,
     name: str | None,
-    options: dict[str, Any],
+    options: Record,
     notes: list[Note],
 ) -> tuple[Monitoring, Kept]:
     """The monitoring with the windows of the data, and their rows."""

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan.base.files import check_output, whole_file
 from cospan.base.tables import plain
+from cospan.base.types import Record, Values
 from cospan.data import EncodingPlan
 from cospan.errors import CospanError, InputError, ModelFileError
 from cospan.evidence import Finding, Size
@@ -120,7 +120,7 @@ def _merged(there: Monitoring, found: Monitoring) -> Monitoring:
 # ---- parts -------------------------------------------------------------------------------------
 
 
-def _measured_tensors(windows: Measured) -> dict[str, NDArray[Any]]:
+def _measured_tensors(windows: Measured) -> dict[str, Values]:
     return {name: np.ascontiguousarray(one) for name, one in windows._asdict().items()}
 
 
@@ -179,7 +179,7 @@ def _read_monitoring(read: Reader) -> Monitoring:
     assert reference.every is not None
     both = zip(told, measured.codes.tolist(), measured.counts.tolist(), strict=True)
     for one, code, count in both:
-        said: dict[str, Any] = {}
+        said: Record = {}
         if one["size"] is not None:
             size = Size(*(_number(one["size"][name]) for name in ("value", "low", "high")))
             said = {"size": size, "p": _number(one["p"])}
@@ -201,8 +201,8 @@ def _number(value: Any) -> float:
     return math.nan if value is None else float(value)
 
 
-def _finding(told: dict[str, Any]) -> Finding:
-    known: dict[str, Any] = {}
+def _finding(told: Record) -> Finding:
+    known: Record = {}
     for one in fields(Finding):
         value = told[one.name]
         if one.name in ("where", "unit"):

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from cospan.base.keys import row_keys
-from cospan.base.types import Floats, Index
+from cospan.base.types import Data, Floats, Index, Record, Values
 from cospan.data import Encoder, EncodingPlan
 from cospan.evidence import Held, Reading, legendre, normal_scores
 
@@ -80,7 +80,7 @@ class Read(NamedTuple):
         return row_keys([one.values for one in self.readings])
 
 
-def read_rows(rows: Any, plan: EncodingPlan | None, names: Sequence[str]) -> Read:
+def read_rows(rows: Data, plan: EncodingPlan | None, names: Sequence[str]) -> Read:
     """Rows as they came, as numbers and codes of levels; NaN where a value is missing."""
     if plan is None:
         return Read(tuple(names), tuple(Reading(j, "", x) for j, x in enumerate(rows.T)), {}, {})
@@ -119,7 +119,7 @@ class Windowed:
         self.rows = np.diff(np.append(starts, n)).astype(np.float64)
         self.of = np.repeat(np.arange(len(starts)), self.rows.astype(np.intp))
 
-    def sums(self, values: NDArray[Any]) -> Floats:
+    def sums(self, values: Values) -> Floats:
         return np.asarray(np.add.reduceat(values.astype(np.float64), self.starts, axis=0))
 
     def mean(self, values: Floats, known: NDArray[np.bool_]) -> tuple[Floats, Floats]:
@@ -318,7 +318,7 @@ def _arcsine(count: Floats, n: Floats) -> Floats:
 
 def held_columns(table: Sequence[Watched], values: Floats, n: Floats) -> dict[str, Held]:
     """What a window holds in each column: its mean, or shares of levels, and of missing values."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Record] = {}
     for one, value, count in zip(table, values.tolist(), n.tolist(), strict=True):
         own = found.setdefault(one.column, {"levels": {}})
         share = value / max(count, 1)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from cospan.base.checks import as_count
 from cospan.base.notes import Note, warn
-from cospan.base.types import Floats, Index
+from cospan.base.types import Data, Floats, Index, Option, Record
 from cospan.data import EncodingPlan, Source, Table, encode, notes_of, open_source
 from cospan.errors import InputError
 from cospan.evidence import Finding, Reading
@@ -114,7 +114,7 @@ class Profile:
     names: tuple[str, ...]
     every: Every | None
     time: str
-    options: dict[str, Any]
+    options: Record
     windows: Measured
     repeated: float = 0.0  # the largest share of repeated rows in a window
     notes: tuple[Note, ...] = ()  # what a reader should know
@@ -122,13 +122,13 @@ class Profile:
     @classmethod
     def of(
         cls,
-        data: Any,
+        data: Data,
         *,
         time: Any = None,
         every: Any = None,
         rows: int = KEPT_ROWS,
         name: str | None = None,
-        **options: Any,
+        **options: Option,
     ) -> Profile:
         """The profile of a reference, in one pass.
 
@@ -293,7 +293,7 @@ class Profile:
 
 
 def _plan(
-    rows: Rows, first: Source | Table, name: str, read_as: dict[str, Any], notes: list[Note]
+    rows: Rows, first: Source | Table, name: str, read_as: Record, notes: list[Note]
 ) -> tuple[EncodingPlan | None, tuple[str, ...]]:
     """How the columns are read, and those that are watched."""
     if isinstance(first, Source):

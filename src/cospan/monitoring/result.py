@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base.tables import make_dataframe, plain
-from cospan.base.types import Floats, Index
+from cospan.base.types import DataFrame, Floats, Index, Record
 from cospan.evidence import Finding, Held, Size
 
 from .alarm import FEWEST_WINDOWS, Alarm, Run, blamed, follow
@@ -83,7 +83,7 @@ class Window:
     def __str__(self) -> str:
         return self.label
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Record:
         """Plain types only, for JSON."""
         names = ("rows", "p", "alarm", "level", "status", "findings")
         held = {
@@ -130,7 +130,7 @@ class Episode:
     def findings(self) -> tuple[Finding, ...]:
         return self.alarm.findings
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Record:
         """Plain types only."""
         return {
             "start": str(self.start),
@@ -321,7 +321,7 @@ class Monitoring:
     def __str__(self) -> str:
         return "\n".join(self.sentences)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Record:
         """Plain types only, for JSON."""
         return {
             "name": self.name,
@@ -337,12 +337,12 @@ class Monitoring:
             "notes": list(self.notes),
         }
 
-    def table(self) -> dict[str, Any]:
+    def table(self) -> Record:
         """One entry for each window in every column: what `to_frame` shows."""
         from cospan.headlines import window_sentences
 
         windows = self.windows
-        found: dict[str, Any] = {"window": [w.label for w in windows]}
+        found: Record = {"window": [w.label for w in windows]}
         for key in ("rows", "status", "alarm", "level", "p"):
             found[key] = [getattr(w, key) for w in windows]
         for key, own in (("size", "real"), ("size_low", "low"), ("size_high", "high")):
@@ -350,7 +350,7 @@ class Monitoring:
         found["findings"] = [" ".join(window_sentences(w, self)) for w in windows]
         return found
 
-    def to_frame(self, backend: str | None = None) -> Any:
+    def to_frame(self, backend: str | None = None) -> DataFrame:
         """One row for each window, as a dataframe of the library installed or named."""
         return make_dataframe(self.table(), backend)
 

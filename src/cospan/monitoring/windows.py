@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from cospan.base.keys import mixed
 from cospan.base.notes import Note
-from cospan.base.types import Floats, Index
+from cospan.base.types import Data, Floats, Index, Option, Record
 from cospan.data import (
     READINGS,
     ZONE,
@@ -120,7 +120,7 @@ class Every:
         text = str(self.start(code))
         return text.replace("T", " ") + ":00" if self.unit == "hour" else text
 
-    def names(self, code: int) -> dict[str, Any]:
+    def names(self, code: int) -> Record:
         """Where a window begins and ends, and what it is called."""
         return {"start": self.start(code), "end": self.end(code), "label": self.label(code)}
 
@@ -252,7 +252,7 @@ def joined_rows(parts: Sequence[Rows]) -> Rows:
 # ---- reading -----------------------------------------------------------------------------------
 
 
-def opened(data: Any, time: Any, **options: Any) -> list[Source | Table]:
+def opened(data: Data, time: Any, **options: Option) -> list[Source | Table]:
     """The sources of a set, one or several; the column of times is not a feature."""
     several = isinstance(data, list | tuple) and all(
         isinstance(one, str | os.PathLike) or hasattr(one, "columns") for one in data

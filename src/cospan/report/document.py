@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from cospan.base.types import Record
+
 
 class Chart(NamedTuple):
     """A static drawing: SVG of ours, and what it shows in a sentence."""
@@ -183,5 +185,5 @@ class Document(NamedTuple):
 
     card: Card
     sections: tuple[Section, ...]
-    data: dict[str, Any]
+    data: Record
     footer: str = ""
