@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,7 +130,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
 
     # ---- fitting ------------------------------------------------------------------------------
 
-    def fit(self, X: object, y: Any, sample_weight: object = None) -> Self:
+    def fit(self, X: object, y: Data, sample_weight: object = None) -> Self:
         """Fit to labelled rows.
 
         Parameters
@@ -149,7 +149,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         return self
 
     def partial_fit(
-        self, X: object, y: Any, classes: Any = None, sample_weight: object = None
+        self, X: object, y: Data, classes: Data = None, sample_weight: object = None
     ) -> Self:
         """Add rows to what was fitted before; the model is brought up to date on its next use.
 
@@ -179,7 +179,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         self._model = None
         return self
 
-    def _start(self, labels: Any, shape: tuple[int, int]) -> None:
+    def _start(self, labels: Data, shape: tuple[int, int]) -> None:
         classes = _classes_in(labels)
         check_classification_targets(labels)
         if len(classes) < 2:
@@ -217,7 +217,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         self._summaries = summaries
         return RowsAgain(read)
 
-    def _add_lazily(self, X: Data, y: Any, sample_weight: object) -> Again:
+    def _add_lazily(self, X: Data, y: Data, sample_weight: object) -> Again:
         """Rows of a Dask collection, summarised by its workers; and what reads them once more."""
         labels = np.asarray(y.compute() if arrays.is_lazy(y) else y)
         self._start(labels, (len(labels), int(X.shape[1])))

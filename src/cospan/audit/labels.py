@@ -281,7 +281,7 @@ def _rows(X: Data) -> tuple[Array, tuple[str, ...] | None]:
     return rows, source.feature_names
 
 
-def _labels(y: Any, n: int) -> tuple[Values, Values, Index]:
+def _labels(y: object, n: int) -> tuple[Values, Values, Index]:
     """Labels, their classes and each row's class number, or an error."""
     labels = np.asarray(arrays.to_numpy(y) if arrays.is_array(y) else y)
     if labels.shape != (n,):

@@ -23,9 +23,7 @@ Bools: TypeAlias = NDArray[np.bool_]
 Index: TypeAlias = NDArray[np.intp]
 Operand: TypeAlias = Any  # another array, or a number
 Values: TypeAlias = NDArray[Any]  # of any dtype: labels, levels, texts or numbers
-Data: TypeAlias = (
-    Any  # rows as users pass them: arrays, dataframes, paths; checked where they enter
-)
+Data: TypeAlias = Any  # rows as users pass them: arrays, dataframes, paths and more
 DataFrame: TypeAlias = Any  # of pandas, polars or pyarrow: none of them is a dependency
 Option: TypeAlias = Any  # of a keyword; checked where it is used
 Record: TypeAlias = dict[str, Any]  # options by name, or a result as JSON has it

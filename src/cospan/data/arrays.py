@@ -153,7 +153,7 @@ def to_numpy(array: Data) -> Values:
     return found if found.dtype.isnative else found.astype(found.dtype.newbyteorder("="))
 
 
-def _in_memory(label: Any) -> Any:
+def _in_memory(label: object) -> Any:
     return to_numpy(label) if is_array(label) else label
 
 

@@ -39,7 +39,7 @@ class Encoder:
     def __init__(
         self,
         plan: EncodingPlan,
-        dtype: np.dtype[Any],
+        dtype: np.dtype,
         source: str,
         profiles: Sequence[SetProfile] = (),
     ) -> None:

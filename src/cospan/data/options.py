@@ -24,9 +24,9 @@ IMAGE_MODES = ("L", "RGB")
 class Options:
     """The keyword arguments of :func:`open_source`, checked."""
 
-    label: Any = None
-    label_value: Any = None
-    groups: Any = None
+    label: Option = None
+    label_value: Option = None
+    groups: Option = None
     columns: tuple[str | int, ...] | None = None
     id_column: str | None = None
     chunk_rows: int | None = None
@@ -38,7 +38,7 @@ class Options:
     image_size: tuple[int, int] | None = None
     image_mode: str = "L"
     text: str | None = None
-    embed: Any = None
+    embed: Option = None
 
     @classmethod
     def of(cls, **given: Option) -> Options:
@@ -74,11 +74,11 @@ class Options:
             )
 
 
-def _several(given: Any) -> tuple[Any, ...]:
+def _several(given: Option) -> tuple[Any, ...]:
     return (given,) if isinstance(given, str | int) else tuple(given)
 
 
-def beside_rows(given: Any, n_rows: int | None, name: str, option: str) -> Values | None:
+def beside_rows(given: Option, n_rows: int | None, name: str, option: str) -> Values | None:
     """Labels or groups that are an array with one entry for each row; None for a column's name."""
     if given is None or isinstance(given, str | int | np.integer):
         return None
@@ -92,7 +92,7 @@ def beside_rows(given: Any, n_rows: int | None, name: str, option: str) -> Value
     return found
 
 
-def float_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
+def float_type(dtype: np.dtype, name: str) -> np.dtype:
     """The float type that rows of `dtype` are given as: float32 stays, integers get float64."""
     if dtype.kind == "f":
         return np.dtype(np.float32 if dtype.itemsize <= 4 else np.float64)

@@ -136,7 +136,7 @@ class Source:
         name: str,
         options: Options,
         shape: tuple[int | None, int],
-        dtype: np.dtype[Any],
+        dtype: np.dtype,
     ) -> None:
         self.name = self.called = name
         self.n_features, self.dtype = shape[1], dtype

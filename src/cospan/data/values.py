@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +47,7 @@ def family(type_: pa.DataType) -> str:
     return next(found, "other")
 
 
-def common_float(column_types: Collection[pa.DataType]) -> np.dtype[Any]:
+def common_float(column_types: Collection[pa.DataType]) -> np.dtype:
     """float32 when every column is float32 or float16, else float64."""
     types = [getattr(t, "value_type", t) for t in map(stored_type, column_types)]
     small = all(pa.types.is_float32(type_) or pa.types.is_float16(type_) for type_ in types)

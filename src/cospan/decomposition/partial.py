@@ -222,7 +222,7 @@ class _Operator(NamedTuple):
     times: Callable[[np.ndarray], np.ndarray]
     adjoint_times: Callable[[np.ndarray], np.ndarray]
     norm: float
-    entries: Any  # a sparse or dense matrix, or None where nobody knows them
+    entries: object  # a sparse or dense matrix, or None where nobody knows them
 
 
 def _as_operators(A: Data, B: Data) -> tuple[_Operator, _Operator, np.ndarray | None]:

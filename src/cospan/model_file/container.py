@@ -182,7 +182,7 @@ def _about(header: bytes) -> Record:
         raise ModelFileError(_NOT_OURS) from None
 
 
-def _digest(about: Mapping[str, Any], tensors: Mapping[str, Values]) -> str:
+def _digest(about: Mapping[str, object], tensors: Mapping[str, Values]) -> str:
     whole = hashlib.sha256(json.dumps(about, allow_nan=False, sort_keys=True).encode())
     for name, array in sorted(tensors.items()):
         whole.update(f"{name} {array.dtype} {array.shape}".encode())
@@ -202,7 +202,7 @@ def row_tensors(rows: Data) -> dict[str, Values]:
     return {"table": np.frombuffer(sink.getvalue(), dtype=np.uint8)}
 
 
-def rows_in(tensors: Mapping[str, Values]) -> Any:
+def rows_in(tensors: Mapping[str, Values]) -> Data:
     """The rows that :func:`row_tensors` wrote."""
     if "rows" in tensors:
         return tensors["rows"]
@@ -214,7 +214,7 @@ def rows_in(tensors: Mapping[str, Values]) -> Any:
         raise ModelFileError("The file's rows cannot be read; make it again.") from None
 
 
-def profile_rows(path: str | os.PathLike[str]) -> tuple[str, Any]:
+def profile_rows(path: str | os.PathLike[str]) -> tuple[str, Data]:
     """The name of a reference and the rows that its profile keeps."""
     try:
         settings, tensors = unpacked(file_bytes(path), PROFILE, PROFILE_VERSION)

@@ -188,7 +188,7 @@ def part_of(model: object) -> Parts:
     return found
 
 
-def _entry_of(name: str, value: Any) -> Parts:
+def _entry_of(name: str, value: object) -> Parts:
     if arrays.is_array(value) or name == "offsets":
         return Parts({}, {name: _host(value)})
     if isinstance(value, tuple) and arrays.is_array(value[0]):
@@ -197,7 +197,7 @@ def _entry_of(name: str, value: Any) -> Parts:
     return Parts({name: list(value) if isinstance(value, tuple) else value}, {})
 
 
-def _host(x: Any) -> Floats:
+def _host(x: object) -> Floats:
     """An array of any library, or numbers, as they are written."""
     return np.ascontiguousarray(arrays.to_numpy(x), dtype=np.float64)
 

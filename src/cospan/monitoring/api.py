@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from inspect import signature
-from typing import Any
 
 import numpy as np
 
@@ -33,8 +32,8 @@ def monitor(
     reference: Data,
     data: Data,
     *,
-    time: Any = None,
-    every: Any = None,
+    time: Option = None,
+    every: Option = None,
     false_alarms: float | None = None,
     details: str = "alarms",
     rolling: bool | None = None,
@@ -108,8 +107,8 @@ def monitor(
 
 def _begun(
     reference: Data,
-    time: Any,
-    every: Any,
+    time: Option,
+    every: Option,
     rate: float | None,
     rolling: bool | None,
     options: Record,
@@ -139,7 +138,7 @@ def _begun(
     return Monitoring(profile, none, {}, float(rate or 1), "", bool(rolling), said)
 
 
-def _same_every(profile: Profile, every: Any) -> Every:
+def _same_every(profile: Profile, every: Option) -> Every:
     """How long windows are: as asked, and as the reference's are."""
     length = profile.every if every is None else as_every(every)
     if length is None:
@@ -158,7 +157,7 @@ def _same_every(profile: Profile, every: Any) -> Every:
 def _measured(
     past: Monitoring,
     data: Data,
-    time: Any,
+    time: Option,
     name: str | None,
     options: Record,
     notes: list[Note],
