@@ -442,7 +442,7 @@ class JointFrame(SetModel):
             return self._alignment(squared[:, 0], squared[:, 1])
         squared, beside = self._left_out_of(k, rows, removed), []
         if self.basis is not None or self.blocks.r or self.blocks.t:
-            if self.center_mode == "each":
+            if self.geometry.center_mode == "each":
                 rows = rows - arrays.like(self.geometry.means[k : k + 1, :], rows)
             scores = Scorer(self, rows, blocks=self.blocks, fine=True).scores(rows)
             beside = [scores.shares, scores.outside]

@@ -12,9 +12,9 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,10 @@ from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
 
 from cospan._version import VERSION
+from cospan.base.files import whole_file
 from cospan.base.text import printable
 from cospan.base.types import Data, Floats, Record, Values
-from cospan.errors import ModelFileError
+from cospan.errors import InputError, ModelFileError
 
 #: What the file of a reference is called in its header, and its format.
 PROFILE, PROFILE_VERSION = "cospan profile", 5
@@ -35,6 +36,7 @@ _ENTRY, _LENGTH_BYTES = "cospan", 8
 _MAX_HEADER = 2**27
 _NOT_OURS = "This is not a cospan model file, or a damaged one."
 _LARGEST = sys.float_info.max
+Made = TypeVar("Made")
 
 
 class Parts(NamedTuple):
@@ -216,11 +218,29 @@ def rows_in(tensors: Mapping[str, Values]) -> Data:
 
 def profile_rows(path: str | os.PathLike[str]) -> tuple[str, Data]:
     """The name of a reference and the rows that its profile keeps."""
+    kind = PROFILE, PROFILE_VERSION
+    return read_parts(path, kind, lambda read: (read.value("name", str), rows_in(read.tensors)))
+
+
+def write_parts(path: str | os.PathLike[str], kind: tuple[str, int], parts: Parts) -> Path:
+    """Write settings and arrays to a file of this kind and version, whole or not at all."""
+    with whole_file(path) as temporary:
+        temporary.write_bytes(packed(parts, *kind))
+    return Path(path)
+
+
+def read_parts(
+    path: str | os.PathLike[str], kind: tuple[str, int], made: Callable[[Reader], Made]
+) -> Made:
+    """What a file of this kind and version holds; errors name the file."""
     try:
-        settings, tensors = unpacked(file_bytes(path), PROFILE, PROFILE_VERSION)
-        return str(settings.get("name", "")), rows_in(tensors)
-    except ModelFileError as error:
+        return made(Reader(*unpacked(file_bytes(path), *kind)))
+    except (ModelFileError, InputError) as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from error
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise ModelFileError(
+            f"{os.fspath(path)}: The file is damaged: its parts do not fit."
+        ) from error
 
 
 def file_bytes(path: str | os.PathLike[str]) -> bytes:

@@ -19,10 +19,10 @@ from cospan.base.types import Data, Option, Record
 from cospan.comparison import compare
 from cospan.data import Options, Source
 from cospan.errors import CospanError, CospanWarning, InputError
+from cospan.model_file import PROFILE, is_file_of
 
-from .files import is_monitoring_file, is_profile_file
 from .profile import Profile
-from .result import FEWEST_ROWS, Monitoring, Window
+from .result import FEWEST_ROWS, Monitoring, Window, is_monitoring_file
 from .windows import Every, Kept, as_every, opened, read_windows
 
 Progress = Callable[[str, int, int | None], None]
@@ -117,7 +117,7 @@ def _begun(
     path = os.fspath(reference) if isinstance(reference, str | os.PathLike) else ""
     if path and is_monitoring_file(path):
         reference = Monitoring.load(path)
-    elif path and (is_profile_file(path) or path.endswith(".cospan")):
+    elif path and (is_file_of(path, PROFILE) or path.endswith(".cospan")):
         reference = Profile.load(path)
     if isinstance(reference, Monitoring):
         own = ("false_alarms", rate, reference.rate), ("rolling", rolling, reference.rolling)
@@ -185,7 +185,7 @@ def _measured(
         )
         notes.append(Note("window replaced", text, loud=True))
     both = zip(new.codes.tolist(), new.counts.tolist(), findings, strict=True)
-    met = {c: Window(c, **every.names(c), rows=n, findings=found) for c, n, found in both}
+    met = {code: Window(code, every, n, found) for code, n, found in both}
     longer = replace(
         past,
         measured=old.joined(new),
