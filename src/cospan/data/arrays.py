@@ -15,12 +15,13 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from numpy.lib import format as npy
 
 from cospan.base.notes import Note
+from cospan.base.types import Data, Values
 from cospan.errors import InputError, SourceError
 
 from .paths import check_readable, reading, sniff
@@ -35,7 +36,7 @@ IDX_TYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 class ArrayRows(Source):
     """Rows of one array of two or more dimensions; the later ones become one row's features."""
 
-    def __init__(self, array: Any, options: Options, name: str) -> None:
+    def __init__(self, array: Data, options: Options, name: str) -> None:
         shape = tuple(int(n) for n in array.shape)
         if not 2 <= len(shape) <= MAX_DIMENSIONS:
             raise InputError(
@@ -56,7 +57,7 @@ class ArrayRows(Source):
         self._groups = options.beside("groups", shape[0], name)
         self._labels = options.beside("label", shape[0], name)
         self._label_column: int | None = None
-        self._columns: np.ndarray | None = None
+        self._columns: Values | None = None
         if options.label is not None and self._labels is None:
             self._label_column = _column_number(options.label, width, name)
             self._columns = np.delete(np.arange(width), self._label_column)
@@ -89,7 +90,7 @@ class ArrayRows(Source):
 class DaskRows(Source):
     """Rows of a Dask array: read block by block, or left to the workers (`lazy`)."""
 
-    def __init__(self, array: Any, options: Options, name: str) -> None:
+    def __init__(self, array: Data, options: Options, name: str) -> None:
         if any(x is not None for x in (options.label, options.columns, options.groups)):
             raise InputError(
                 f"{name}: choose columns and classes of a Dask array with Dask itself, for example "
@@ -121,7 +122,7 @@ def is_array(obj: object) -> bool:
     return isinstance(shape, tuple) and hasattr(obj, "dtype") and hasattr(obj, "__getitem__")
 
 
-def to_numpy(array: Any) -> np.ndarray:
+def to_numpy(array: Data) -> Values:
     """`array` as a NumPy array in main memory, native bytes; masked values become NaN."""
     from cospan.base import arrays
 
@@ -203,7 +204,7 @@ def npy_rows(path: Path, options: Options) -> ArrayRows:
     return ArrayRows(_mapped(path), options, path.name)
 
 
-def _mapped(path: Path) -> np.ndarray:
+def _mapped(path: Path) -> Values:
     with reading(path, "NPY"):
         with path.open("rb") as stream:
             _check_header(stream, str(path), path.stat().st_size)
@@ -242,7 +243,7 @@ def npz_rows(path: Path, part: str | None, options: Options) -> ArrayRows:
             f"{path.name}::{candidates[0]}."
         )
 
-    def array(member: str) -> np.ndarray:
+    def array(member: str) -> Values:
         name = f"{path}: array {member!r}"
         check_fits(name, sizes[member], "unpacked it")
         with reading(path, "NPZ"), zipfile.ZipFile(path) as archive:
@@ -281,7 +282,7 @@ def idx_rows(path: Path, options: Options) -> ArrayRows:
     return ArrayRows(_idx_array(path), options, path.name)
 
 
-def _idx_array(path: Path) -> np.ndarray:
+def _idx_array(path: Path) -> Values:
     """An IDX file, mapped; or unpacked where it is gzipped."""
     packed = sniff(path) == "gzip"
     with reading(path, "IDX"), gzip.open(path) if packed else path.open("rb") as stream:

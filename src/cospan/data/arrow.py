@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cospan.base.types import Floats
+from cospan.base.types import Floats, Values
 
 __all__ = [
     "arrow_csv", "common_float", "days", "decoded", "family", "hours_of", "numbers", "one_batch",
@@ -164,7 +164,7 @@ def hours_of(days: Floats) -> Floats:
     return np.asarray(np.rint((days - np.floor(days)) * 86_400_000) / 3_600_000)
 
 
-def values_of(array: pa.Array) -> np.ndarray:
+def values_of(array: pa.Array) -> Values:
     """A label or identifier column as NumPy values; with gaps, as objects with None."""
     array = decoded(array)
     number = pa.types.is_integer(array.type) or pa.types.is_floating(array.type)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from cospan.base.notes import Note
 from cospan.base.text import first_line, plural
+from cospan.base.types import Values
 from cospan.errors import InputError, needed
 
 from .arrow import family
@@ -24,7 +25,7 @@ from .images import ImageRows
 from .source import Chunk, Options, Source
 from .tables import Table, require
 
-Model: TypeAlias = Callable[[Sequence[str] | np.ndarray], object]
+Model: TypeAlias = Callable[[Sequence[str] | Values], object]
 Single: TypeAlias = NDArray[np.float32]
 
 #: Texts and images that are read and embedded at a time.
@@ -55,7 +56,7 @@ def model_of(embed: Model | str | None) -> Model:
         raise InputError(f"embed={str(embed)!r} cannot be loaded ({first_line(error)}).") from error
 
 
-def rows_of(model: Model, items: Sequence[str] | np.ndarray) -> Single:
+def rows_of(model: Model, items: Sequence[str] | Values) -> Single:
     """One finite row of numbers for each item."""
     try:
         rows = np.asarray(model(items), dtype=np.float32)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from cospan.base.keys import mixed
 from cospan.base.notes import Note
-from cospan.base.types import Bools, Floats
+from cospan.base.types import Bools, Floats, Values
 from cospan.errors import InputError
 
 from .arrow import common_float, family, hours_of, numbers, pa, pc
@@ -292,7 +292,7 @@ class Encoder:
             if profiles and not any(c.name not in one or one[c.name].levels for one in profiles)
         }
 
-    def rows(self, batch: pa.RecordBatch) -> np.ndarray:
+    def rows(self, batch: pa.RecordBatch) -> Values:
         """The batch as rows of numbers.
 
         NaN is left only where a value is missing that the plan cannot or shall not fill.
@@ -329,7 +329,7 @@ class Encoder:
         return np.hstack([text_parts(_column(batch, name)) for name in texts]) if texts else None
 
     def _put_numbers(
-        self, place: np.ndarray, column: ColumnPlan, batch: pa.RecordBatch
+        self, place: Values, column: ColumnPlan, batch: pa.RecordBatch
     ) -> Bools | None:
         """One number for each row; some are made of dates. Returns where one is missing."""
         if column.kind == "date":
@@ -390,7 +390,7 @@ class Encoder:
         return np.append(values, np.nan)[codes]
 
     def _put_levels(
-        self, place: np.ndarray, column: ColumnPlan, array: pa.Array, salt: int
+        self, place: Values, column: ColumnPlan, array: pa.Array, salt: int
     ) -> Bools | None:
         """A 1 in the place of each row's level. Returns where one is missing."""
         codes, texts, _ = coded(array)
@@ -410,7 +410,7 @@ class Encoder:
         return gaps if gaps.any() else None
 
     def _note_unread(
-        self, column: ColumnPlan, texts: pa.Array, wrong: Bools, codes: np.ndarray
+        self, column: ColumnPlan, texts: pa.Array, wrong: Bools, codes: Values
     ) -> None:
         """Text that is not what the plan expects counts as missing; it is reported."""
         odd = np.intersect1d(np.flatnonzero(wrong), codes)  # not all levels occur

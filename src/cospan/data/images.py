@@ -12,6 +12,7 @@ import numpy as np
 
 from cospan.base.notes import Note
 from cospan.base.text import first_line
+from cospan.base.types import Values
 from cospan.errors import CospanError, InputError, SourceError, needed
 
 from .source import Chunk, Options, Source, listing
@@ -61,7 +62,7 @@ class ImageRows(Source):
 
     def _blocks(self, size: int, met: list[Note]) -> Iterator[Chunk]:
         bad: list[str] = []
-        rows: list[np.ndarray] = []
+        rows: list[Values] = []
         kept: list[int] = []
         for number, file in enumerate(self._files):
             try:
@@ -84,13 +85,13 @@ class ImageRows(Source):
             text = f"{self.name}: {len(bad)} of {len(self._files):,} images cannot be read and are "
             met.append(Note("images left out", f"{text}left out: {listing(bad)}.", loud=True))
 
-    def _chunk(self, rows: list[np.ndarray], kept: list[int]) -> Chunk:
+    def _chunk(self, rows: list[Values], kept: list[int]) -> Chunk:
         labels = None if self._label is None else self._label[kept]
         groups = None if self._groups is None else self._groups[kept]
         ids = np.array([self._id(self._files[number]) for number in kept])
         return Chunk(np.stack(rows), ids, labels, groups=groups)
 
-    def _row(self, file: Path) -> np.ndarray:
+    def _row(self, file: Path) -> Values:
         """The pixels of one image, as whole numbers from 0 to 255."""
         from PIL import Image, ImageOps
 

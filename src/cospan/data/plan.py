@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING as NO_DEFAULT
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from cospan.base.notes import Note
 from cospan.base.text import plural, quoted
+from cospan.base.types import Option, Record
 from cospan.errors import InputError
 
 from .readings import PARTS
@@ -252,7 +252,7 @@ class EncodingPlan:
             return self
         return EncodingPlan(tuple(replace(c, fill=()) for c in self.columns), missing)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Record:
         """Plain types only, for JSON and model files; without what is at its default."""
         columns = [
             {
@@ -265,7 +265,7 @@ class EncodingPlan:
         return {"missing": self.missing, "columns": columns}
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> EncodingPlan:
+    def from_dict(cls, content: Mapping[str, Option]) -> EncodingPlan:
         """The plan that :meth:`to_dict` wrote; everything in it is checked."""
         try:
             columns = tuple(_column(one) for one in content["columns"])
@@ -276,9 +276,9 @@ class EncodingPlan:
             raise InputError(f"This is not an encoding plan, or it is damaged ({error}).") from None
 
 
-def _column(content: Mapping[str, Any]) -> ColumnPlan:
+def _column(content: Mapping[str, Option]) -> ColumnPlan:
     """One column out of a file that may hold anything."""
-    given: dict[str, Any] = {k: tuple(x) if isinstance(x, list) else x for k, x in content.items()}
+    given: Record = {k: tuple(x) if isinstance(x, list) else x for k, x in content.items()}
     column = ColumnPlan(**given)
     right = all(
         type(getattr(column, one.name)) is type("" if one.default is NO_DEFAULT else one.default)
@@ -399,7 +399,7 @@ class SchemaChange:
         said = " and ".join(f"{kind} in {' and '.join(names)}" for kind, names in held.items())
         return f"{column} is {said}, so it is not compared."
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Record:
         """Plain types only, with the sentence."""
         plain = {key: list(x) if isinstance(x, tuple) else x for key, x in asdict(self).items()}
         return {**plain, "text": str(self)}

@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base.notes import Note
 from cospan.base.text import plural
-from cospan.base.types import Bools, Floats
+from cospan.base.types import Bools, Data, Floats, Option, Values
 from cospan.errors import InputError, SourceError
 
 from .arrow import one_batch
@@ -49,9 +49,9 @@ IMAGE_MODES = ("L", "RGB")
 class Options:
     """The keyword arguments of :func:`open_source`, checked."""
 
-    label: object = None
-    label_value: object = None
-    groups: object = None
+    label: Option = None
+    label_value: Option = None
+    groups: Option = None
     columns: tuple[str | int, ...] | None = None
     id_column: str | None = None
     chunk_rows: int | None = None
@@ -66,7 +66,7 @@ class Options:
     embed: Callable[..., object] | str | None = None
 
     @classmethod
-    def of(cls, **given: Any) -> Options:
+    def of(cls, **given: Option) -> Options:
         """Options as a user gives them: one name for several, one size for height and width."""
         for name in ("categorical", "numeric", "drop", "keep", "columns"):
             value = given.get(name)
@@ -101,7 +101,7 @@ class Options:
                 f"label_value={self.label_value!r} needs label= to say where the classes stand."
             )
 
-    def beside(self, option: str, n_rows: int | None, name: str) -> np.ndarray | None:
+    def beside(self, option: str, n_rows: int | None, name: str) -> Values | None:
         """Labels or groups that are an array with one entry a row; None for a column's name."""
         given = getattr(self, option)
         if given is None or isinstance(given, str | int | np.integer):
@@ -155,15 +155,15 @@ class Chunk(NamedTuple):
         What rows have in common that belong together, where ``groups`` was given.
     """
 
-    rows: Any
-    ids: np.ndarray
-    labels: np.ndarray | None = None
+    rows: Data
+    ids: Values
+    labels: Values | None = None
     times: Floats | None = None
     merged: NDArray[np.uint64] | None = None
     watched: Floats | None = None
-    groups: np.ndarray | None = None
+    groups: Values | None = None
 
-    def take(self, index: slice | np.ndarray) -> Chunk:
+    def take(self, index: slice | Values) -> Chunk:
         """The rows that `index` picks, with all that lies beside them."""
         rows, *beside = self
         if rows is None or isinstance(rows, np.ndarray):
@@ -173,7 +173,7 @@ class Chunk(NamedTuple):
             rows = rows.slice(start, stop - start)
         else:
             rows = rows.filter(index)
-        picked: Any = (None if one is None else one[index] for one in beside)
+        picked: Data = (None if one is None else one[index] for one in beside)
         return Chunk(rows, *picked)
 
 
@@ -183,7 +183,7 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
         return chunks[0]
     rows, *beside = zip(*chunks, strict=True)
     whole = np.concatenate(rows) if isinstance(rows[0], np.ndarray) else one_batch(rows)
-    below: Any = (None if one[0] is None else np.concatenate(one) for one in beside)
+    below: Data = (None if one[0] is None else np.concatenate(one) for one in beside)
     return Chunk(whole, *below)
 
 
@@ -222,7 +222,7 @@ def read_ahead(blocks: Iterator[Item]) -> Iterator[Item]:
 # ---- absurd numbers ----------------------------------------------------------------------------
 
 
-def absurd(values: np.ndarray) -> Bools:
+def absurd(values: Values) -> Bools:
     """Which numbers no measurement can be: infinite, beyond 1e100, or denormal; NaN is none.
 
     >>> absurd(np.array([1.0, np.inf, 1e200, 5e-324, 0.0, np.nan]))
@@ -234,7 +234,7 @@ def absurd(values: np.ndarray) -> Bools:
     return np.asarray((size > LARGEST) | ((size < SMALLEST) & (size > 0)))
 
 
-def all_usual(values: np.ndarray) -> bool:
+def all_usual(values: Values) -> bool:
     """Whether no number is missing or absurd; a look at the ends is cheaper than a mask."""
     if values.size == 0:
         return True
@@ -280,7 +280,7 @@ class Source:
     image_shape: tuple[int, ...] | None = None
     plan: EncodingPlan | None = None
     profiles: tuple[SetProfile, ...] = ()
-    lazy: Any = None
+    lazy: Data = None
     met: tuple[Note, ...] = ()
     _clean = False  # whether its blocks hold usual numbers only
     _changes: tuple[SchemaChange, ...] = ()
@@ -386,7 +386,7 @@ class Source:
             text = f"{self.name}: {dropped:,} of {given + dropped:,} rows have a missing value"
             met.append(Note("rows left out", f"{text} and were left out."))
 
-    def _column_means(self, size: int) -> np.ndarray:
+    def _column_means(self, size: int) -> Values:
         """Mean of each column's usual values among the rows taken: one pass."""
         total, count, known = np.zeros((3, self.n_features))
         for chunk in self._floats(size, []):
@@ -402,7 +402,7 @@ class Source:
             )
         return (total / np.maximum(count, 1)).astype(self.dtype)
 
-    def _named(self, counts: np.ndarray) -> dict[str, int]:
+    def _named(self, counts: Values) -> dict[str, int]:
         """How often it happens in each column, where it does; a category makes several features."""
         names = self.feature_names if self.plan is None else self.plan.owners
         found: dict[str, int] = {}
@@ -460,7 +460,7 @@ def taken(
         met.append(Note("no label", f"{name}: {plural(bare, 'row')} {said} left out.", loud=True))
 
 
-def matches(labels: np.ndarray, value: object) -> Bools:
+def matches(labels: Values, value: object) -> Bools:
     """Which labels are `value`, whether it was given as a number or as text.
 
     >>> matches(np.array([3, 4, 3]), "3"), matches(np.array(["3", "4"]), 3.0)

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from cospan.base.notes import Note
 from cospan.base.text import first_line
+from cospan.base.types import Data, DataFrame, Values
 from cospan.errors import InputError, SourceError, needed
 
 from .arrow import (
@@ -121,7 +121,7 @@ class Table:
         start = 0
         for batch in self.batches(wanted, size):
             stop = start + batch.num_rows
-            found: dict[str, np.ndarray | None] = {"id": np.arange(start, stop)}
+            found: dict[str, Values | None] = {"id": np.arange(start, stop)}
             for one, given in self._given.items():
                 if given is not None and stop > len(given):
                     raise InputError(
@@ -166,7 +166,7 @@ def require(there: Sequence[str], columns: Iterable[str], name: str, given: str)
 # ---- tables in memory --------------------------------------------------------------------------
 
 
-def object_table(obj: Any, options: Options, name: str | None) -> Table | None:
+def object_table(obj: Data, options: Options, name: str | None) -> Table | None:
     """The table that a dataframe or anything that streams Arrow is; None if `obj` is neither."""
     # Asked of the type: asking a lazy dataframe itself for its columns would compute them.
     of_type = type(obj)
@@ -207,7 +207,7 @@ class ArrowTable(Table):
         yield from self._table.select(list(columns)).to_batches(max_chunksize=size)
 
 
-def _pandas_table(frame: Any, *, indexed: bool = False) -> pa.Table:
+def _pandas_table(frame: DataFrame, *, indexed: bool = False) -> pa.Table:
     """A pandas dataframe in Arrow's columns, most of which share its memory.
 
     Objects that Arrow has no type for, as in columns that mix numbers and texts, become text.
@@ -247,7 +247,7 @@ def _written(value: object) -> str:
 class DaskTable(Table):
     """A Dask dataframe, of which one partition at a time is here."""
 
-    def __init__(self, frame: Any, options: Options, name: str) -> None:
+    def __init__(self, frame: DataFrame, options: Options, name: str) -> None:
         self._frame = frame.rename(columns=str)
         super().__init__(name, _pandas_table(self._frame._meta).schema, options)
 
@@ -397,7 +397,7 @@ class ListRows(Source):
             start += len(block.ids)
             yield block._replace(rows=parts[0] if len(parts) == 1 else np.hstack(parts))
 
-    def _rows(self, column: str, array: pa.Array, start: int) -> np.ndarray:
+    def _rows(self, column: str, array: pa.Array, start: int) -> Values:
         """A column of lists as an array, NaN where one is missing."""
         array = decoded(array)
         present = np.asarray(array.is_valid().to_numpy(zero_copy_only=False))
