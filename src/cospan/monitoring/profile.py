@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from cospan.base.checks import as_count
 from cospan.base.notes import Note, warn
 from cospan.base.tables import plain
-from cospan.base.types import Floats, Index
+from cospan.base.types import Data, Floats, Index, Option, Record, Values
 from cospan.data import EncodingPlan, Source, Table, encode, notes_of, open_source
 from cospan.errors import InputError, ModelFileError
 from cospan.evidence import Finding, Reading
@@ -70,7 +70,7 @@ class Measured(NamedTuple):
         arrays: list[Any] = [np.concatenate(both) for both in zip(self, later, strict=True)]
         return Measured(*arrays)
 
-    def tensors(self) -> dict[str, NDArray[Any]]:
+    def tensors(self) -> dict[str, Values]:
         """As a file holds them."""
         return {name: np.ascontiguousarray(one) for name, one in self._asdict().items()}
 
@@ -129,7 +129,7 @@ class Profile:
     names: tuple[str, ...]
     every: Every | None
     time: str
-    options: dict[str, Any]
+    options: Record
     windows: Measured
     repeated: float = 0.0  # the largest share of repeated rows in a window
     notes: tuple[Note, ...] = ()  # what a reader should know
@@ -137,13 +137,13 @@ class Profile:
     @classmethod
     def of(
         cls,
-        data: Any,
+        data: Data,
         *,
-        time: Any = None,
-        every: Any = None,
+        time: object = None,
+        every: object = None,
         rows: int = KEPT_ROWS,
         name: str | None = None,
-        **options: Any,
+        **options: Option,
     ) -> Profile:
         """The profile of a reference, in one pass.
 
@@ -315,7 +315,7 @@ class Profile:
 
 
 def _plan(
-    rows: Rows, first: Source | Table, name: str, read_as: dict[str, Any], notes: list[Note]
+    rows: Rows, first: Source | Table, name: str, read_as: Record, notes: list[Note]
 ) -> tuple[EncodingPlan | None, tuple[str, ...]]:
     """How the columns are read, and those that are watched."""
     if isinstance(first, Source):

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from cospan.base.keys import mixed
 from cospan.base.notes import Note
-from cospan.base.types import Floats, Index
+from cospan.base.types import Data, Floats, Index, Option
 from cospan.data import (
     READINGS,
     ZONE,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 Codes = NDArray[np.int64]
 #: Rows as they came: columns of a table, or an array of numbers.
-Rows = Any
+Rows = Data
 
 #: Rows of a window that its values are computed from, at most; and what all take together.
 WINDOW_ROWS, ALL_BYTES = 1_000, 2**27
@@ -236,7 +236,7 @@ def joined_rows(parts: Sequence[Rows]) -> Rows:
 # ---- reading -----------------------------------------------------------------------------------
 
 
-def opened(data: Any, time: Any, **options: Any) -> list[Source | Table]:
+def opened(data: Data, time: object, **options: Option) -> list[Source | Table]:
     """The sources of a set, one or several; the column of times is not a feature."""
     several = isinstance(data, list | tuple) and all(
         isinstance(one, str | os.PathLike) or hasattr(one, "columns") for one in data
@@ -250,15 +250,15 @@ def opened(data: Any, time: Any, **options: Any) -> list[Source | Table]:
                 f"{source.name} is not a table, so it has no column {time!r}; cut windows in rows, "
                 f'for instance every="1000-rows".'
             )
-        if isinstance(time, str) and isinstance(source, Table) and time not in source.all_columns:
-            columns = listing(source.all_columns, 20)
+        if isinstance(time, str) and isinstance(source, Table) and time not in source.schema.names:
+            columns = listing(source.schema.names, 20)
             raise InputError(f"{source.name}: has no column {time!r}; its columns are {columns}.")
         sources.append(source)
     return sources
 
 
 def read_windows(
-    sources: Sequence[Source | Table], time: Any, every: Every, name: str, notes: list[Note]
+    sources: Sequence[Source | Table], time: Option, every: Every, name: str, notes: list[Note]
 ) -> Kept:
     """All rows of the sources as windows, in one pass."""
     given = None if time is None or isinstance(time, str) else _as_days(time)
@@ -349,7 +349,7 @@ def _days(array: pa.Array, where: str, zones: set[str]) -> Floats:
     return np.append(fitting[0], np.nan)[codes]
 
 
-def _as_days(time: Any) -> Floats:
+def _as_days(time: object) -> Floats:
     """Times given as an array, in days since 1970."""
     values = np.asarray(time)
     try:
