@@ -89,7 +89,7 @@ Every = Annotated[
 READING = ("columns", "drop", "keep", "categorical", "numeric", "id_column", "missing")
 
 
-def _given(values: dict[str, Any], *names: str) -> dict[str, Any]:
+def _given(values: dict[str, object], *names: str) -> dict[str, Any]:
     """Those of the options that were given, as arguments of a call; repeated lists as one."""
     return {
         name: [one for part in value for one in part] if isinstance(value, list) else value

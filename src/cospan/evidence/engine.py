@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from cospan.base.tolerance import LEAST_VARIANCE
+from cospan.base.types import Values
 
 from .blame import blame_columns
 from .findings import Finding, described, taken
@@ -72,7 +73,7 @@ def find(
     *,
     permutations: int = 999,
     seed: int = 0,
-    groups: NDArray[Any] | None = None,
+    groups: Values | None = None,
     keys: NDArray[np.uint64] | None = None,
     known: Mapping[Function, float] | None = None,
 ) -> Found:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.base.types import Floats
+from cospan.base.types import Floats, Record
 
 from .blame import KOLMOGOROV, Blamed
 from .functions import (
@@ -80,9 +80,9 @@ class Finding:
         both = (self.column, self.second) if self.kind == "swap" else (self.column,)
         return tuple(name for name in both if name)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Record:
         """Plain types only; what does not apply is None."""
-        found: dict[str, Any] = dict(vars(self))
+        found: Record = dict(vars(self))
         for name, value in found.items():
             if isinstance(value, float) and not math.isfinite(value):
                 found[name] = None

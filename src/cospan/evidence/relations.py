@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
 from cospan.base.tables import make_dataframe
+from cospan.base.types import DataFrame, Record
 
 from .engine import Found
 from .findings import correlation
@@ -69,11 +69,11 @@ class PairTable:
     def changed(self) -> tuple[PairChange, ...]:
         return tuple(row for row in self.rows if row.changed)
 
-    def to_dict(self) -> list[dict[str, Any]]:
+    def to_dict(self) -> list[Record]:
         """Plain types only."""
         return [asdict(row) for row in self.rows]
 
-    def to_frame(self, backend: str | None = None) -> Any:
+    def to_frame(self, backend: str | None = None) -> DataFrame:
         """A dataframe of the library that is installed, or of the one named."""
         names = PairChange.__dataclass_fields__
         return make_dataframe({n: [getattr(r, n) for r in self.rows] for n in names}, backend)
