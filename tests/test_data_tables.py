@@ -212,11 +212,6 @@ def test_unseen_levels_are_other_where_there_is_one(reference):
 # No pass where none is needed ----------------------------------------------------------------
 
 
-def numbers(n=50):
-    rng = np.random.default_rng(0)
-    return pa.table({name: rng.normal(size=n) for name in "xyz"} | {"k": rng.integers(0, 9, n)})
-
-
 # CSV -----------------------------------------------------------------------------------------
 
 

@@ -85,7 +85,7 @@ Every = Annotated[
 ]
 
 
-def _given(**options: Any) -> dict[str, Any]:
+def _given(**options: object) -> dict[str, Any]:
     """The options that were given, as keyword arguments of a call; repeated lists as one."""
     return {
         name: [one for part in value for one in part] if isinstance(value, list) else value

@@ -104,7 +104,7 @@ class Terminal:
         except BrokenPipeError:
             silence_stdout()
 
-    def json(self, values: Any) -> None:
+    def json(self, values: object) -> None:
         """Plain values to stdout as JSON, in which no CI system finds a command."""
         from cospan.base.tables import json_text  # loads NumPy, and --help need not
 

@@ -21,6 +21,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from cospan.base.notes import Note
+from cospan.base.types import Data, Values
 from cospan.errors import InputError, SourceError
 
 from .options import Options, beside_rows, float_type, listing
@@ -41,10 +42,10 @@ class ArrayRows(Source):
 
     def __init__(
         self,
-        array: Any,
+        array: Data,
         options: Options,
         name: str,
-        labels: NDArray[Any] | None = None,
+        labels: Values | None = None,
         notes: tuple[Note, ...] = (),
     ) -> None:
         shape = tuple(int(n) for n in array.shape)
@@ -101,7 +102,7 @@ class ArrayRows(Source):
 class DaskRows(Source):
     """Rows of a Dask array: read block by block, or left to the workers (`lazy`)."""
 
-    def __init__(self, array: Any, options: Options, name: str) -> None:
+    def __init__(self, array: Data, options: Options, name: str) -> None:
         if any(x is not None for x in (options.label, options.columns, options.groups)):
             raise InputError(
                 f"{name}: choose columns and classes of a Dask array with Dask itself, for example "
@@ -135,7 +136,7 @@ def is_array(obj: object) -> bool:
     return isinstance(shape, tuple) and hasattr(obj, "dtype") and hasattr(obj, "__getitem__")
 
 
-def to_numpy(array: Any) -> NDArray[Any]:
+def to_numpy(array: Data) -> Values:
     """`array` as a NumPy array in main memory, native bytes; masked values become NaN."""
     from cospan.base import arrays
 
@@ -152,7 +153,7 @@ def to_numpy(array: Any) -> NDArray[Any]:
     return found if found.dtype.isnative else found.astype(found.dtype.newbyteorder("="))
 
 
-def _in_memory(label: Any) -> Any:
+def _in_memory(label: object) -> Any:
     return to_numpy(label) if is_array(label) else label
 
 
@@ -212,7 +213,7 @@ def npy_rows(path: Path, options: Options, notes: tuple[Note, ...] = ()) -> Arra
     return ArrayRows(_mapped(path), options, path.name, labels, notes)
 
 
-def _mapped(path: Path) -> NDArray[Any]:
+def _mapped(path: Path) -> Values:
     with reading(path, "NPY"):
         with path.open("rb") as stream:
             _check_header(stream, str(path), path.stat().st_size)
@@ -251,7 +252,7 @@ def npz_rows(path: Path, part: str | None, options: Options) -> ArrayRows:
             f"{path.name}::{candidates[0]}."
         )
 
-    def array(member: str) -> NDArray[Any]:
+    def array(member: str) -> Values:
         name = f"{path}: array {member!r}"
         check_fits(name, sizes[member], "unpacked it")
         with reading(path, "NPZ"), zipfile.ZipFile(path) as archive:
@@ -291,7 +292,7 @@ def idx_rows(path: Path, options: Options) -> ArrayRows:
     return ArrayRows(_idx_array(path), options, path.name, labels)
 
 
-def _idx_array(path: Path) -> NDArray[Any]:
+def _idx_array(path: Path) -> Values:
     """An IDX file, mapped; or unpacked where it is gzipped."""
     packed = sniff(path) == "gzip"
     with reading(path, "IDX"), gzip.open(path) if packed else path.open("rb") as stream:

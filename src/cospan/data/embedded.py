@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from cospan.base.notes import Note
 from cospan.base.text import first_line, plural
+from cospan.base.types import Values
 from cospan.errors import InputError, needed
 
 from .images import ImageRows
@@ -106,7 +107,7 @@ class EmbeddedTexts(Source):
         return np.stack([self._known[text] for text in texts])
 
 
-def _called(numbers: NDArray[Any], texts: list[str]) -> NDArray[Any]:
+def _called(numbers: Values, texts: list[str]) -> Values:
     """Row numbers with the beginning of the text: what a reader knows it by."""
     fronts = [" ".join(text[: 20 * SHOWN].split()) for text in texts]
     shown = [text if len(text) <= SHOWN else text[: SHOWN - 1] + "…" for text in fronts]

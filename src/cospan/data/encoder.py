@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base.notes import Note
+from cospan.base.types import Values
 
 from .arrow import pa, pc
 from .learn import text_hashes
@@ -38,7 +39,7 @@ class Encoder:
     def __init__(
         self,
         plan: EncodingPlan,
-        dtype: np.dtype[Any],
+        dtype: np.dtype,
         source: str,
         profiles: Sequence[SetProfile] = (),
     ) -> None:
@@ -58,12 +59,12 @@ class Encoder:
         ends = np.cumsum([0, *widths.values()]).tolist()
         self._places: dict[str, int] = dict(zip(widths, ends, strict=False))
 
-    def rows(self, batch: pa.RecordBatch) -> NDArray[Any]:
+    def rows(self, batch: pa.RecordBatch) -> Values:
         """The batch as rows of numbers.
 
         NaN is left only where a value is missing that the plan cannot or shall not fill.
         """
-        numbers: list[tuple[int, NDArray[Any]]] = []
+        numbers: list[tuple[int, Values]] = []
         levels: list[tuple[ColumnPlan, tuple[NDArray[np.intp], ...]]] = []
         self.merged = None
         for column in self.plan.used:
@@ -148,7 +149,7 @@ class Encoder:
         return column.reading or usual
 
     def _note_unread(
-        self, column: ColumnPlan, texts: pa.Array, values: NDArray[Any], codes: NDArray[np.intp]
+        self, column: ColumnPlan, texts: pa.Array, values: Values, codes: NDArray[np.intp]
     ) -> None:
         """Text that is not the kind of value the plan expects counts as missing; it is reported."""
         odd = np.intersect1d(np.flatnonzero(np.isnan(values)), codes)  # not all levels occur
@@ -192,7 +193,7 @@ class Encoder:
         return codes, gaps, new
 
     def _correct(
-        self, rows: NDArray[Any], column: ColumnPlan, gaps: NDArray[np.intp], new: NDArray[np.intp]
+        self, rows: Values, column: ColumnPlan, gaps: NDArray[np.intp], new: NDArray[np.intp]
     ) -> None:
         """Rows without a level, and those of a new one."""
         place = self._places[column.name]
@@ -232,8 +233,8 @@ def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
 
 
 def _put(
-    rows: NDArray[Any],
-    numbers: list[tuple[int, NDArray[Any]]],
+    rows: Values,
+    numbers: list[tuple[int, Values]],
     levels: list[tuple[int, NDArray[np.intp]]],
 ) -> None:
     """Each column of numbers to its place, and a 1 for each level, a strip of rows at a time."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan.base.notes import Note
 from cospan.base.text import first_line
+from cospan.base.types import Values
 from cospan.errors import CospanError, InputError, SourceError, needed
 
 from .options import Options, beside_rows, listing
@@ -65,7 +65,7 @@ class ImageRows(Source):
 
     def _blocks(self, size: int) -> Iterator[Chunk]:
         bad: list[str] = []
-        rows: list[NDArray[Any]] = []
+        rows: list[Values] = []
         kept: list[int] = []
         for number, file in enumerate(self._files):
             try:
@@ -89,13 +89,13 @@ class ImageRows(Source):
             text += f"left out: {listing(bad)}."
             self._read = (Note("images left out", text, loud=True),)
 
-    def _chunk(self, rows: list[NDArray[Any]], kept: list[int]) -> Chunk:
+    def _chunk(self, rows: list[Values], kept: list[int]) -> Chunk:
         labels = None if self._label is None else self._label[kept]
         groups = None if self._groups is None else self._groups[kept]
         ids = np.array([self._id(self._files[number]) for number in kept])
         return Chunk(np.stack(rows), ids, labels, groups=groups)
 
-    def _row(self, file: Path) -> NDArray[Any]:
+    def _row(self, file: Path) -> Values:
         """The pixels of one image, as whole numbers from 0 to 255."""
         from PIL import Image, ImageOps
 

@@ -11,9 +11,10 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cospan.base.text import plural, quoted
+from cospan.base.types import Record
 
 if TYPE_CHECKING:
     from .learn import ColumnLearner, Moments, SetLearner
@@ -86,7 +87,7 @@ class SchemaChange:
         said = " and ".join(f"{kind} in {' and '.join(names)}" for kind, names in held.items())
         return f"{column} is {said}, so it is not compared."
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Record:
         """Plain types only, with the sentence."""
         plain = {key: list(x) if isinstance(x, tuple) else x for key, x in asdict(self).items()}
         return {**plain, "text": str(self)}

@@ -8,12 +8,13 @@ import sys
 import tempfile
 import weakref
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
 from cospan.base.notes import Note
 from cospan.base.text import first_line
+from cospan.base.types import Data, Option
 from cospan.errors import InputError, SourceError, needed
 
 from .arrays import ArrayRows, DaskRows, idx_rows, is_array, is_idx, npy_rows, npz_rows
@@ -54,7 +55,7 @@ STDIN = "standard input"
 MOST_STDIN = 2**36
 
 
-def open_source(obj: Any, *, name: str | None = None, **options: Any) -> Source | Table:
+def open_source(obj: Data, *, name: str | None = None, **options: Option) -> Source | Table:
     """Open anything as rows in chunks, or as a table that :func:`cospan.data.encode` makes rows of.
 
     Parameters
@@ -151,7 +152,7 @@ def _rows(found: Source | Table) -> Source | Table:
     return ListRows(found, lists) if lists else found
 
 
-def _opened(obj: Any, options: Options, name: str | None) -> Source | Table:
+def _opened(obj: Data, options: Options, name: str | None) -> Source | Table:
     if isinstance(obj, str) and obj == "-":
         return _open_stdin(options)
     if isinstance(obj, str | os.PathLike):

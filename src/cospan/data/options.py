@@ -10,8 +10,8 @@ from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cospan.base.types import Option, Values
 from cospan.errors import InputError
 
 #: An image_size above this would make rows of more than a million features.
@@ -24,9 +24,9 @@ IMAGE_MODES = ("L", "RGB")
 class Options:
     """The keyword arguments of :func:`open_source`, checked."""
 
-    label: Any = None
-    label_value: Any = None
-    groups: Any = None
+    label: Option = None
+    label_value: Option = None
+    groups: Option = None
     columns: tuple[str | int, ...] | None = None
     id_column: str | None = None
     chunk_rows: int | None = None
@@ -38,10 +38,10 @@ class Options:
     image_size: tuple[int, int] | None = None
     image_mode: str = "L"
     text: str | None = None
-    embed: Any = None
+    embed: Option = None
 
     @classmethod
-    def of(cls, **given: Any) -> Options:
+    def of(cls, **given: Option) -> Options:
         """Options as a user gives them: one name for several, one size for height and width."""
         for name in ("categorical", "numeric", "drop", "keep"):
             given[name] = tuple(map(str, _several(given.get(name) or ())))
@@ -74,11 +74,11 @@ class Options:
             )
 
 
-def _several(given: Any) -> tuple[Any, ...]:
+def _several(given: Option) -> tuple[Any, ...]:
     return (given,) if isinstance(given, str | int) else tuple(given)
 
 
-def beside_rows(given: Any, n_rows: int | None, name: str, option: str) -> NDArray[Any] | None:
+def beside_rows(given: Option, n_rows: int | None, name: str, option: str) -> Values | None:
     """Labels or groups that are an array with one entry for each row; None for a column's name."""
     if given is None or isinstance(given, str | int | np.integer):
         return None
@@ -92,7 +92,7 @@ def beside_rows(given: Any, n_rows: int | None, name: str, option: str) -> NDArr
     return found
 
 
-def float_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
+def float_type(dtype: np.dtype, name: str) -> np.dtype:
     """The float type that rows of `dtype` are given as: float32 stays, integers get float64."""
     if dtype.kind == "f":
         return np.dtype(np.float32 if dtype.itemsize <= 4 else np.float64)

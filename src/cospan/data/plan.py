@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from cospan.base.notes import Note
+from cospan.base.types import Record
 from cospan.errors import InputError
 
 from .options import MISSING
@@ -250,7 +251,7 @@ class EncodingPlan:
             return self
         return EncodingPlan(tuple(replace(c, fill=()) for c in self.columns), missing)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Record:
         """Plain types only, for JSON and model files; without what is at its default."""
         columns = [
             {
@@ -276,7 +277,7 @@ class EncodingPlan:
 
 def _column(content: Mapping[str, Any]) -> ColumnPlan:
     """One column out of a file that may hold anything."""
-    given: dict[str, Any] = {k: tuple(x) if isinstance(x, list) else x for k, x in content.items()}
+    given: Record = {k: tuple(x) if isinstance(x, list) else x for k, x in content.items()}
     column = ColumnPlan(**given)
     right = all(
         type(getattr(column, one.name)) is type("" if one.default is NO_DEFAULT else one.default)

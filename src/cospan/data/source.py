@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from cospan.base.notes import Note
 from cospan.base.text import plural
+from cospan.base.types import Data, Values
 from cospan.errors import InputError, SourceError
 
 from .matching import SchemaChange, absurd_values
@@ -57,21 +58,21 @@ class Chunk(NamedTuple):
         What rows have in common that belong together, where ``groups`` was given.
     """
 
-    rows: Any
-    ids: NDArray[Any]
-    labels: NDArray[Any] | None = None
+    rows: Data
+    ids: Values
+    labels: Values | None = None
     times: NDArray[np.float64] | None = None
     merged: NDArray[np.uint64] | None = None
     watched: NDArray[np.float64] | None = None
-    groups: NDArray[Any] | None = None
+    groups: Values | None = None
 
-    def take(self, index: slice | NDArray[Any]) -> Chunk:
+    def take(self, index: slice | Values) -> Chunk:
         """The rows that `index` picks, with all that lies beside them."""
         picked: Any = (None if column is None else _picked(column, index) for column in self)
         return Chunk(*picked)
 
 
-def _picked(values: Any, index: slice | NDArray[Any]) -> Any:
+def _picked(values: Any, index: slice | Values) -> Any:
     if isinstance(values, np.ndarray):
         return values[index]
     if not isinstance(index, slice):  # an Arrow batch
@@ -135,7 +136,7 @@ class Source:
         name: str,
         options: Options,
         shape: tuple[int | None, int],
-        dtype: np.dtype[Any],
+        dtype: np.dtype,
     ) -> None:
         self.name = self.called = name
         self.n_features, self.dtype = shape[1], dtype
@@ -199,7 +200,7 @@ class _Cleaning:
     def __init__(self, source: Source, options: Options, size: int) -> None:
         self._source, self._options, self._size = source, options, size
         self._unlabelled: list[Note] = []
-        self._means: NDArray[Any] | None = None
+        self._means: Values | None = None
         self._gaps, self.absurd = np.zeros((2, source.n_features), dtype=np.int64)
         self._gapped = self._dropped = 0
 
@@ -248,7 +249,7 @@ class _Cleaning:
             self._means = self._column_means()
         return chunk._replace(rows=np.where(absent | odd, self._means, chunk.rows))
 
-    def _column_means(self) -> NDArray[Any]:
+    def _column_means(self) -> Values:
         """Mean of each column's usual values among the rows taken: one pass."""
         total, count, known = np.zeros((3, self._source.n_features))
         for chunk in self._floats([]):
@@ -263,7 +264,7 @@ class _Cleaning:
             )
         return (total / np.maximum(count, 1)).astype(self._source.dtype)
 
-    def named(self, counts: NDArray[Any]) -> dict[str, int]:
+    def named(self, counts: Values) -> dict[str, int]:
         """How often it happens in each column, where it does; a category makes several features."""
         names = self._source._owners or self._source.feature_names
         found: dict[str, int] = {}
@@ -320,7 +321,7 @@ def taken(
         notes.append(Note("no label", f"{name}: {plural(bare, 'row')} {said} left out.", loud=True))
 
 
-def matches(labels: NDArray[Any], value: object) -> NDArray[np.bool_]:
+def matches(labels: Values, value: object) -> NDArray[np.bool_]:
     """Which labels are `value`, whether it was given as a number or as text.
 
     >>> matches(np.array([3, 4, 3]), "3"), matches(np.array(["3", "4"]), 3.0)

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan.base.notes import Note
 from cospan.base.text import first_line
+from cospan.base.types import Data, Values
 from cospan.errors import InputError, SourceError, needed
 
 from .arrow import pa, pq
@@ -133,7 +133,7 @@ class Table:
         wanted = list(dict.fromkeys([*columns, *extra]))
         start = 0
 
-        def beside(column: str | None, given: NDArray[Any] | None) -> NDArray[Any] | None:
+        def beside(column: str | None, given: Values | None) -> Values | None:
             if column is not None:
                 return values_of(batch.column(column))
             if given is not None and start + batch.num_rows > len(given):
@@ -161,7 +161,7 @@ class Table:
 # ---- tables in memory --------------------------------------------------------------------------
 
 
-def object_table(obj: Any, options: Options, name: str | None) -> Table | None:
+def object_table(obj: Data, options: Options, name: str | None) -> Table | None:
     """The table that a dataframe or anything that streams Arrow is; None if `obj` is neither."""
     # Asked of the type: asking a lazy dataframe itself for its columns would compute them.
     of_type = type(obj)
@@ -185,7 +185,7 @@ def object_table(obj: Any, options: Options, name: str | None) -> Table | None:
     return ArrowTable(_arrow_table(obj), options, called)
 
 
-def _arrow_table(obj: Any) -> pa.Table:
+def _arrow_table(obj: Data) -> pa.Table:
     """Columns under their names, or a stream of Arrow batches, as a table."""
     try:
         if isinstance(obj, pa.RecordBatch):
@@ -233,7 +233,7 @@ class PandasTable(Table):
     Objects that Arrow has no type for, as in columns that mix numbers and texts, become text.
     """
 
-    def __init__(self, frame: Any, options: Options, name: str) -> None:
+    def __init__(self, frame: Data, options: Options, name: str) -> None:
         frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
         # Arrow takes neither sparse values nor intervals, also as categories.
         if frame.columns.is_unique:
@@ -291,7 +291,7 @@ def _written(value: Any) -> str:
 class DaskTable(Table):
     """A Dask dataframe, of which one partition at a time is here."""
 
-    def __init__(self, frame: Any, options: Options, name: str) -> None:
+    def __init__(self, frame: Data, options: Options, name: str) -> None:
         self._frame = frame.rename(columns=str)
         fields = _pandas_batch(self._frame._meta).schema
         super().__init__(name, pa.schema(list(fields)), options)
@@ -464,7 +464,7 @@ class ListRows(Source):
             start += len(block.ids)
             yield block._replace(rows=parts[0] if len(parts) == 1 else np.hstack(parts))
 
-    def _rows(self, column: str, array: pa.Array, start: int) -> NDArray[Any]:
+    def _rows(self, column: str, array: pa.Array, start: int) -> Values:
         """A column of lists as an array, NaN where one is missing."""
         array = decoded(array)
         present = np.asarray(array.is_valid().to_numpy(zero_copy_only=False))

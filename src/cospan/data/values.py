@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from cospan.base.types import Values
 
 from .arrow import pa, pc
 
@@ -46,7 +47,7 @@ def family(type_: pa.DataType) -> str:
     return next(found, "other")
 
 
-def common_float(column_types: Collection[pa.DataType]) -> np.dtype[Any]:
+def common_float(column_types: Collection[pa.DataType]) -> np.dtype:
     """float32 when every column is float32 or float16, else float64."""
     types = [getattr(t, "value_type", t) for t in map(stored_type, column_types)]
     small = all(pa.types.is_float32(type_) or pa.types.is_float16(type_) for type_ in types)
@@ -93,7 +94,7 @@ def numbers(array: pa.Array) -> NDArray[np.float64]:
     return np.asarray(array.to_numpy(zero_copy_only=False))
 
 
-def absurd(values: NDArray[Any]) -> NDArray[np.bool_]:
+def absurd(values: Values) -> NDArray[np.bool_]:
     """Which numbers no measurement can be: infinite, beyond 1e100, or denormal; NaN is none.
 
     >>> absurd(np.array([1.0, np.inf, 1e200, 5e-324, 0.0, np.nan]))
@@ -105,7 +106,7 @@ def absurd(values: NDArray[Any]) -> NDArray[np.bool_]:
     return np.asarray((size > LARGEST) | ((size < SMALLEST) & (size > 0)))
 
 
-def all_usual(values: NDArray[Any]) -> bool:
+def all_usual(values: Values) -> bool:
     """Whether no number is missing or absurd; a look at the ends is cheaper than a mask."""
     if values.size == 0:
         return True
@@ -134,7 +135,7 @@ def hours_of(days: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.rint((days - np.floor(days)) * 86_400_000) / 3_600_000)
 
 
-def values_of(array: pa.Array) -> NDArray[Any]:
+def values_of(array: pa.Array) -> Values:
     """A label or identifier column as NumPy values; with gaps, as objects with None."""
     array = storage(array)
     array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array

@@ -34,7 +34,7 @@ from .distances import (
 )
 from .engine import FEWEST_LABELLINGS, FEWEST_ROWS, Smallest, find, shift_test
 from .findings import Finding
-from .functions import OTHER, Reading, legendre, normal_scores
+from .functions import OTHER, Ranks, Reading, legendre, normal_scores
 from .quality import QualityNote
 from .repeats import repeated_rows
 from .size import Fold, Separation, Size, separation, size_of
@@ -51,7 +51,7 @@ from .verdict import (
 
 __all__ = [
     "FEWEST_LABELLINGS", "FEWEST_ROWS", "OTHER", "SQUARE", "Changes", "Column", "FeatureChange",
-    "FeatureTable", "Finding", "Fold", "Held", "PairChange", "PairTable", "QualityNote",
+    "FeatureTable", "Finding", "Fold", "Held", "PairChange", "PairTable", "QualityNote", "Ranks",
     "Reading", "RowsToCheck", "Separation", "Size", "Smallest", "Totals", "Verdict",
     "angle_histogram", "bhattacharyya", "bin_posterior", "columns_of", "feature_parts", "find",
     "find_changes", "fisher_rao", "hellinger", "legendre", "normal_scores", "plan_from",

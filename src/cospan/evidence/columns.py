@@ -12,14 +12,14 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base.tables import make_dataframe
 from cospan.base.tolerance import SAME_VALUE, SQUARES_KEEP_DIGITS
-from cospan.base.types import Floats
+from cospan.base.types import DataFrame, Floats, Record
 
 from .blame import nameless
 from .engine import Found
@@ -64,7 +64,7 @@ class Column:
     fill: tuple[float, ...] = ()
 
 
-def plan_from(encoding: Mapping[str, Any] | None) -> EncodingPlan | None:
+def plan_from(encoding: Record | None) -> EncodingPlan | None:
     """The plan that a model's geometry carries along as plain types, where there is one."""
     if encoding is None:
         return None
@@ -247,11 +247,9 @@ class FeatureChange:
     pull: float = math.nan  # the mean pull on the angle, where one was given
     finding: Finding | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Record:
         """Plain types only; what does not apply is None."""
-        row: dict[str, Any] = {
-            key: getattr(self, key) for key in ("name", "kind", "change", "changed")
-        }
+        row: Record = {key: getattr(self, key) for key in ("name", "kind", "change", "changed")}
         numbers = ("p_adjusted", "difference", "part", "share", "pull")
         row |= {key: _finite(getattr(self, key)) for key in numbers}
         for side, held in (("a", self.a), ("b", self.b)):
@@ -295,14 +293,14 @@ class FeatureTable:
         """Whether columns are many and called by their places only, as those of embeddings are."""
         return nameless([row.name for row in self.rows])
 
-    def to_dict(self) -> list[dict[str, Any]]:
+    def to_dict(self) -> list[Record]:
         """Plain types only."""
         return [row.to_dict() for row in self.rows]
 
-    def to_frame(self, backend: str | None = None) -> Any:
+    def to_frame(self, backend: str | None = None) -> DataFrame:
         """A dataframe of the library that is installed, or of the one named."""
         plain = ("name", "kind", "change", "changed", "p_adjusted", "difference")
-        columns: dict[str, Any] = {key: [getattr(r, key) for r in self.rows] for key in plain}
+        columns: Record = {key: [getattr(r, key) for r in self.rows] for key in plain}
         for key, side in itertools.product(("mean", "sd", "missing"), "ab"):
             held = (getattr(row, side) for row in self.rows)
             columns[f"{key}_{side}"] = [getattr(one, HELD[key]) for one in held]
@@ -391,11 +389,11 @@ class PairTable:
     def changed(self) -> tuple[PairChange, ...]:
         return tuple(row for row in self.rows if row.changed)
 
-    def to_dict(self) -> list[dict[str, Any]]:
+    def to_dict(self) -> list[Record]:
         """Plain types only."""
         return [asdict(row) for row in self.rows]
 
-    def to_frame(self, backend: str | None = None) -> Any:
+    def to_frame(self, backend: str | None = None) -> DataFrame:
         """A dataframe of the library that is installed, or of the one named."""
         names = PairChange.__dataclass_fields__
         return make_dataframe({n: [getattr(r, n) for r in self.rows] for n in names}, backend)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,7 @@ from scipy import special
 from cospan.base.arrays import one_blas_thread, to_numpy
 from cospan.base.checks import as_count, as_rows, as_seed, check_names, feature_names_of
 from cospan.base.tolerance import LEAST_VARIANCE
-from cospan.base.types import Array
+from cospan.base.types import Array, Values
 from cospan.errors import InputError
 
 from .blame import blame_columns
@@ -76,7 +76,7 @@ def find(
     *,
     permutations: int = 999,
     seed: int = 0,
-    groups: NDArray[Any] | None = None,
+    groups: Values | None = None,
     keys: NDArray[np.uint64] | None = None,
     known: Mapping[Function, float] | None = None,
 ) -> Found:

@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.base.types import Floats
+from cospan.base.types import Floats, Record
 
 from .blame import KOLMOGOROV, Blamed
 from .functions import (
@@ -81,9 +80,9 @@ class Finding:
         both = (self.column, self.second) if self.kind == "swap" else (self.column,)
         return tuple(name for name in both if name)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Record:
         """Plain types only; what does not apply is None."""
-        found: dict[str, Any] = dict(vars(self))
+        found: Record = dict(vars(self))
         for name, value in found.items():
             if isinstance(value, float) and not math.isfinite(value):
                 found[name] = None
@@ -202,7 +201,7 @@ def _reading(readings: Sequence[Reading], column: int, part: str = "") -> Readin
     return next((one for one in mine if one.part == part), mine[0])
 
 
-def _shares(base: Finding, kind: str, detail: str, a: Any, b: Any) -> Finding:
+def _shares(base: Finding, kind: str, detail: str, a: Bools, b: Bools) -> Finding:
     p, q = float(np.mean(a)) if len(a) else math.nan, float(np.mean(b)) if len(b) else math.nan
     return replace(base, kind=kind, detail=detail, a=p, b=q, effect=cohen(p, q))
 

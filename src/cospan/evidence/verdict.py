@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from cospan.base import arrays
 from cospan.base.checks import as_rows
 from cospan.base.tolerance import NO_SHARE, NOT_ZERO
-from cospan.base.types import Floats
+from cospan.base.types import Data, Floats, Record, Values
 
 from .columns import (
     Column,
@@ -129,7 +129,7 @@ class Verdict:
     def __str__(self) -> str:
         return "\n".join(self.sentences)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Record:
         """Plain types only."""
         return {
             "differs": self.differs,
@@ -167,7 +167,7 @@ class Changes:
     quality: Quality
     verdict: Verdict
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Record:
         """Plain types only, for JSON."""
         return {
             "verdict": self.verdict.to_dict(),
@@ -179,8 +179,8 @@ class Changes:
 
 def find_changes(
     frame: JointFrame,
-    rows_a: Any,
-    rows_b: Any,
+    rows_a: Data,
+    rows_b: Data,
     *,
     names: Sequence[str] | None = None,
     plan: EncodingPlan | None = None,
@@ -190,7 +190,7 @@ def find_changes(
     set_names: tuple[str, str] = ("A", "B"),
     to_check: RowsToCheck = NO_ROWS,
     keys: NDArray[np.uint64] | None = None,
-    groups: NDArray[Any] | None = None,
+    groups: Values | None = None,
     totals: tuple[Totals, Totals] | None = None,
     watched: tuple[Floats | None, Floats | None] = (None, None),
     permutations: int = 999,

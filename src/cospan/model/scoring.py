@@ -97,9 +97,9 @@ class Scorer:
         self.model, self.weighting = model, weighting
         across, self.weights = model.form(weighting)
         at = np.zeros_like(self.weights)
-        if g.affine:
-            steps = working_rows(g.means, g.center, g, model.basis)[0]
-            at = arrays.to_numpy(arrays.matmul(steps, arrays.like(across, steps)))
+        for k in range(g.n_sets) if g.affine else ():
+            step = working_rows(g.means[k : k + 1, :], g.center, g, model.basis)[0]
+            at[k] = arrays.to_numpy(arrays.matmul(step, arrays.like(across, step)))[0]
         # The largest squared distance of the centre from a mean, as that set's cost counts it.
         far = float(np.sum(self.weights * at**2, axis=1).max())
         coarse = g.shrinkage >= FAST_SHRINKAGE and model.basis is None and not fine
