@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +64,7 @@ class Column:
     fill: tuple[float, ...] = ()
 
 
-def plan_from(encoding: Record | None) -> EncodingPlan | None:
+def plan_from(encoding: Mapping[str, Any] | None) -> EncodingPlan | None:
     """The plan that a model's geometry carries along as plain types, where there is one."""
     if encoding is None:
         return None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.base.types import Floats, Record
+from cospan.base.types import Bools, Floats, Record
 
 from .blame import KOLMOGOROV, Blamed
 from .functions import (
