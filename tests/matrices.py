@@ -189,3 +189,13 @@ def _residual(M, product, ulp):
 def _orthogonality(Q, ulp):
     n, k = Q.shape
     return _norm1(np.eye(k) - Q.conj().T @ Q) / (max(n, 1) * ulp)
+
+
+def sets_of(sizes, d, seed=0):
+    """Sets with different means and scales along their own oblique directions."""
+    rng = np.random.default_rng(seed)
+    return [
+        (rng.normal(size=(n, d)) * rng.uniform(0.3, 2, d)) @ rng.normal(size=(d, d))
+        + 0.3 * rng.normal(size=d)
+        for n in sizes
+    ]

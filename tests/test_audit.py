@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import average_precision_score
 
 from cospan import JointFrame, audit_labels, importance_weights
-from cospan.comparison import LabelAudit, audit
+from cospan.comparison import LabelAudit
 from cospan.errors import InputError
 
 
@@ -338,23 +338,3 @@ def test_flips_in_one_direction_only_are_found(true_class):
     assert audit.flagged[wrong].mean() > 0.6
     assert wrong[audit.flagged].mean() > 0.8
     assert 0.03 < audit.noise_rate < 0.07
-
-
-@pytest.mark.parametrize("K", [2, 3])
-@pytest.mark.parametrize("rates", ["none", "one", "each"])
-def test_the_slope_of_the_surprise_is_its_derivative(K, rates):
-    rng = np.random.default_rng(1)
-    z, own = rng.normal(size=(40, K)), rng.integers(0, K, 40)
-    extra = {"none": 0, "one": 1, "each": K}[rates]
-    at = np.concatenate([[1.3], rng.normal(size=K - 1), np.log(rng.uniform(0.02, 0.3, extra))])
-    found = audit._surprise(at, z, own)[1]
-    for j, step in enumerate(1e-6 * np.eye(len(at))):
-        rise = audit._surprise(at + step, z, own)[0] - audit._surprise(at - step, z, own)[0]
-        assert found[j] == pytest.approx(rise / 2e-6, abs=1e-7)
-
-
-def test_as_many_rates_for_nothing_gain_that_much_by_chance():
-    """The chi-square of one degree, halved; and Monte Carlo of rates that cannot be negative."""
-    assert audit._chance_of(2.706, 1) == pytest.approx(0.05, abs=1e-4)
-    gained = np.sum(np.maximum(np.random.default_rng(0).normal(size=(200_000, 3)), 0) ** 2, axis=1)
-    assert audit._chance_of(5.0, 3) == pytest.approx(np.mean(gained > 5), abs=2e-3)

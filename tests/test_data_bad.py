@@ -187,346 +187,216 @@ def with_value(value, dtype=float):
 ragged = "a,b\n1,2\n3,4\n5\n6,7\n"
 late_text = "a,b\n" + "1,2\n" * 5000 + "oops,2\n"
 
-# what it is: (how to make it, options, error class, parts of the message)
+
+def bad(make, *words, error=SourceError, **options):
+    """How to make it, the parts of the message, its class, and options of the reading."""
+    return make, words, error, options
+
+
 BAD = {
     # paths
-    "missing file": (lambda t: t / "no.csv", {}, SourceError, ["no.csv", "no such file"]),
-    "misspelt file": (
-        lambda t: (npy(t), t / "y.npy")[1],
-        {},
-        SourceError,
-        ["y.npy", "Did you mean 'x.npy'"],
+    "missing file": bad(lambda t: t / "no.csv", "no.csv", "no such file"),
+    "misspelt file": bad(lambda t: (npy(t), t / "y.npy")[1], "y.npy", "Did you mean 'x.npy'"),
+    "missing folder": bad(lambda t: t / "no" / "x.csv", "there is no folder"),
+    "empty file": bad(lambda t: write(t / "x.csv", ""), "x.csv", "is empty"),
+    "blank file": bad(lambda t: write(t / "x.csv", "\n \n"), "x.csv", "blank"),
+    "header only": bad(lambda t: write(t / "x.csv", "a,b\n"), "x.csv", "no rows"),
+    "symlink loop": bad(symlink_loop, "a.csv", "circle"),
+    "folder linking to itself": bad(folder_that_links_to_itself, "no images"),
+    "empty folder": bad(lambda t: t, "holds no images and no CSV"),
+    "folder without usable files": bad(lambda t: (write(t / "notes.md", "hi"), t)[1], "notes.md"),
+    "folder of two kinds": bad(
+        lambda t: (parquet(t), write(t / "x.csv", "a\n1"), t)[2], ".csv", ".parquet"
     ),
-    "missing folder": (lambda t: t / "no" / "x.csv", {}, SourceError, ["there is no folder"]),
-    "empty file": (lambda t: write(t / "x.csv", ""), {}, SourceError, ["x.csv", "is empty"]),
-    "blank file": (lambda t: write(t / "x.csv", "\n \n"), {}, SourceError, ["x.csv", "blank"]),
-    "header only": (lambda t: write(t / "x.csv", "a,b\n"), {}, SourceError, ["x.csv", "no rows"]),
-    "symlink loop": (symlink_loop, {}, SourceError, ["a.csv", "circle"]),
-    "folder linking to itself": (folder_that_links_to_itself, {}, SourceError, ["no images"]),
-    "empty folder": (lambda t: t, {}, SourceError, ["holds no images and no CSV"]),
-    "folder without usable files": (
-        lambda t: (write(t / "notes.md", "hi"), t)[1],
-        {},
-        SourceError,
-        ["notes.md"],
-    ),
-    "folder of two kinds": (
-        lambda t: (parquet(t), write(t / "x.csv", "a\n1"), t)[2],
-        {},
-        SourceError,
-        [".csv", ".parquet"],
-    ),
-    "unknown ending": (lambda t: write(t / "x.doc", "hi"), {}, SourceError, ["'.doc'", "Parquet"]),
-    "a pickle": (lambda t: write(t / "x.pkl", b"\x80\x04K."), {}, SourceError, ["x.pkl", "pickle"]),
-    "one image": (lambda t: images(t) / "good0.png", {}, SourceError, ["single image", "folder"]),
-    "device": (lambda t: "/dev/null", {}, SourceError, ["/dev/null", "neither"]),
-    "part of a file without parts": (lambda t: f"{npy(t)}::x", {}, InputError, ["no part 'x'"]),
+    "unknown ending": bad(lambda t: write(t / "x.doc", "hi"), "'.doc'", "Parquet"),
+    "a pickle": bad(lambda t: write(t / "x.pkl", b"\x80\x04K."), "x.pkl", "pickle"),
+    "one image": bad(lambda t: images(t) / "good0.png", "single image", "folder"),
+    "device": bad(lambda t: "/dev/null", "/dev/null", "neither"),
+    "part of a file without parts": bad(lambda t: f"{npy(t)}::x", "no part 'x'", error=InputError),
     # text
-    "ragged csv": (
-        lambda t: write(t / "x.csv", ragged),
-        {},
-        SourceError,
-        ["x.csv", "line 4 has 1 fields"],
+    "ragged csv": bad(lambda t: write(t / "x.csv", ragged), "x.csv", "line 4 has 1 fields"),
+    "csv in UTF-16": bad(lambda t: write(t / "x.csv", "a,b\n1,2".encode("utf-16")), "UTF-16"),
+    "csv of bytes": bad(lambda t: write(t / "x.csv", b"a\0b\n\0"), "not a text file"),
+    "csv header in Latin-1": bad(
+        lambda t: write(t / "x.csv", "é,b\n1,2\n".encode("latin-1")), "UTF-8"
     ),
-    "csv in UTF-16": (
-        lambda t: write(t / "x.csv", "a,b\n1,2".encode("utf-16")),
-        {},
-        SourceError,
-        ["UTF-16"],
+    "csv.gz cut short": bad(
+        lambda t: write(t / "x.csv.gz", gzip.compress(late_text.encode())[:-30]), "x.csv.gz"
     ),
-    "csv of bytes": (
-        lambda t: write(t / "x.csv", b"a\0b\n\0"),
-        {},
-        SourceError,
-        ["not a text file"],
-    ),
-    "csv header in Latin-1": (
-        lambda t: write(t / "x.csv", "é,b\n1,2\n".encode("latin-1")),
-        {},
-        SourceError,
-        ["UTF-8"],
-    ),
-    "csv.gz cut short": (
-        lambda t: write(t / "x.csv.gz", gzip.compress(late_text.encode())[:-30]),
-        {},
-        SourceError,
-        ["x.csv.gz"],
-    ),
-    "same column twice": (
-        lambda t: write(t / "x.csv", "a,a\n1,2\n"),
-        {},
-        SourceError,
-        ["'a'", "rename"],
-    ),
+    "same column twice": bad(lambda t: write(t / "x.csv", "a,a\n1,2\n"), "'a'", "rename"),
     # columnar
-    "truncated parquet": (truncated_parquet, {}, SourceError, ["x.parquet", "Parquet"]),
-    "damaged page": (parquet_with_a_damaged_page, {}, SourceError, ["x.parquet", "Parquet"]),
-    "csv called parquet": (
-        lambda t: write(t / "x.parquet", "a,b\n1,2\n"),
-        {},
-        SourceError,
-        ["x.parquet", "begins like text"],
+    "truncated parquet": bad(truncated_parquet, "x.parquet", "Parquet"),
+    "damaged page": bad(parquet_with_a_damaged_page, "x.parquet", "Parquet"),
+    "csv called parquet": bad(
+        lambda t: write(t / "x.parquet", "a,b\n1,2\n"), "x.parquet", "begins like text"
     ),
-    "npy called parquet": (
-        lambda t: npy(t).rename(t / "x.parquet"),
-        {},
-        SourceError,
-        ["begins like NPY"],
+    "npy called parquet": bad(lambda t: npy(t).rename(t / "x.parquet"), "begins like NPY"),
+    "parquet called csv": bad(lambda t: parquet(t, name="x.csv"), "begins like Parquet"),
+    "parquet without rows": bad(lambda t: parquet(t, TABLE.slice(0, 0)), "x.parquet", "no rows"),
+    "truncated arrow": bad(truncated_arrow, "x.arrow"),
+    "old feather": bad(lambda t: write(t / "x.feather", b"FEA1" + bytes(20)), "Feather version 1"),
+    "files with different columns": bad(
+        lambda t: two_tables(t, TABLE.drop_columns(["b"])), "1.parquet", "'b'"
     ),
-    "parquet called csv": (
-        lambda t: parquet(t, name="x.csv"),
-        {},
-        SourceError,
-        ["begins like Parquet"],
-    ),
-    "parquet without rows": (
-        lambda t: parquet(t, TABLE.slice(0, 0)),
-        {},
-        SourceError,
-        ["x.parquet", "no rows"],
-    ),
-    "truncated arrow": (truncated_arrow, {}, SourceError, ["x.arrow"]),
-    "old feather": (
-        lambda t: write(t / "x.feather", b"FEA1" + bytes(20)),
-        {},
-        SourceError,
-        ["Feather version 1"],
-    ),
-    "files with different columns": (
-        lambda t: two_tables(t, TABLE.drop_columns(["b"])),
-        {},
-        SourceError,
-        ["1.parquet", "'b'"],
-    ),
-    "file with another type": (
+    "file with another type": bad(
         lambda t: two_tables(t, pa.table({"a": ["x"], "b": [1.0], "y": ["cat"]})),
-        {"label": "y"},
-        SourceError,
-        ["'a'", "1.parquet"],
+        "'a'",
+        "1.parquet",
+        label="y",
     ),
-    "no column left": (
+    "no column left": bad(
         lambda t: parquet(t, pa.table({"y": [f"name {i}" for i in range(20)]})),
-        {},
-        InputError,
-        ["no column is left", "'y'", "identifiers"],
+        "no column is left",
+        "'y'",
+        "identifiers",
+        error=InputError,
     ),
-    "table without columns": (
-        lambda t: pa.table({}),
-        {},
-        SourceError,
-        ["the table has no columns"],
+    "table without columns": bad(lambda t: pa.table({}), "the table has no columns"),
+    "every column dropped": bad(
+        lambda t: parquet(t, TABLE.select(["y"])), "no column is left", "'y'", drop=["y"]
     ),
-    "every column dropped": (
-        lambda t: parquet(t, TABLE.select(["y"])),
-        {"drop": ["y"]},
-        SourceError,
-        ["no column is left", "'y'"],
-    ),
-    "uneven lists": (
+    "uneven lists": bad(
         lambda t: pa.table({"e": [[1.0, 2.0], [3.0, 4.0], [5.0]]}),
-        {},
-        InputError,
-        ["'e'", "row 2", "1 numbers"],
+        "'e'",
+        "row 2",
+        "1 numbers",
+        error=InputError,
     ),
-    "fewer labels than lines": (
-        lambda t: write(t / "x.csv", "a,b\n1,2\n3,4\n"),
-        {"label": ["c"]},
-        InputError,
-        ["1 labels"],
+    "fewer labels than lines": bad(
+        lambda t: write(t / "x.csv", "a,b\n1,2\n3,4\n"), "1 labels", error=InputError, label=["c"]
     ),
-    "frame with a column twice": (
-        lambda t: pd.DataFrame([[1, 2]], columns=["a", "a"]),
-        {},
-        SourceError,
-        ["'a'", "rename"],
+    "frame with a column twice": bad(
+        lambda t: pd.DataFrame([[1, 2]], columns=["a", "a"]), "'a'", "rename"
     ),
-    "empty lists": (
-        lambda t: pa.table({"e": pa.array([[], []], pa.list_(pa.float32()))}),
-        {},
-        SourceError,
-        ["'e'", "empty lists"],
+    "empty lists": bad(
+        lambda t: pa.table({"e": pa.array([[], []], pa.list_(pa.float32()))}), "'e'", "empty lists"
     ),
     # NumPy files
-    "pickled npy": (pickled_npy, {}, SourceError, ["x.npy", "pickled"]),
-    "truncated npy": (truncated_npy, {}, SourceError, ["x.npy"]),
-    "forged npy": (forged_npy, {}, SourceError, ["x.npy"]),
-    "npy with a negative length": (negative_npy, {}, SourceError, ["x.npy"]),
-    "npy that claims a zettabyte": (huge_npy, {}, SourceError, ["x.npy"]),
-    "npy of text": (lambda t: npy(t, X.astype(str)), {}, InputError, ["x.npy"]),
-    "npy of records": (lambda t: npy(t, np.zeros((2, 2), "f4,f4")), {}, InputError, ["records"]),
-    "npy with one dimension": (lambda t: npy(t, X[0]), {}, InputError, ["1 dimension"]),
-    "npy without rows": (lambda t: npy(t, X[:0]), {}, InputError, ["empty"]),
-    "npz with two arrays": (lambda t: npz(t, x=X, z=X), {}, SourceError, ["'x', 'z'", "x.npz::x"]),
-    "npz without that array": (lambda t: f"{npz(t, x=X)}::q", {}, SourceError, ["'q'", "'x'"]),
-    "pickled npz": (pickled_npz, {}, SourceError, ["x.npz", "pickled"]),
-    "damaged npz": (damaged_npz, {}, SourceError, ["x.npz"]),
-    "zip without arrays": (
-        lambda t: write(t / "x.npz", b"PK\x05\x06" + bytes(18)),
-        {},
-        SourceError,
-        ["no array"],
-    ),
+    "pickled npy": bad(pickled_npy, "x.npy", "pickled"),
+    "truncated npy": bad(truncated_npy, "x.npy"),
+    "forged npy": bad(forged_npy, "x.npy"),
+    "npy with a negative length": bad(negative_npy, "x.npy"),
+    "npy that claims a zettabyte": bad(huge_npy, "x.npy"),
+    "npy of text": bad(lambda t: npy(t, X.astype(str)), "x.npy", error=InputError),
+    "npy of records": bad(lambda t: npy(t, np.zeros((2, 2), "f4,f4")), "records", error=InputError),
+    "npy with one dimension": bad(lambda t: npy(t, X[0]), "1 dimension", error=InputError),
+    "npy without rows": bad(lambda t: npy(t, X[:0]), "empty", error=InputError),
+    "npz with two arrays": bad(lambda t: npz(t, x=X, z=X), "'x', 'z'", "x.npz::x"),
+    "npz without that array": bad(lambda t: f"{npz(t, x=X)}::q", "'q'", "'x'"),
+    "pickled npz": bad(pickled_npz, "x.npz", "pickled"),
+    "damaged npz": bad(damaged_npz, "x.npz"),
+    "zip without arrays": bad(lambda t: write(t / "x.npz", b"PK\x05\x06" + bytes(18)), "no array"),
     # containers
-    "safetensors of nonsense": (
-        lambda t: write(t / "x.safetensors", b"nonsense" * 9),
-        {},
-        SourceError,
-        ["x.safetensors"],
+    "safetensors of nonsense": bad(
+        lambda t: write(t / "x.safetensors", b"nonsense" * 9), "x.safetensors"
     ),
-    "hdf5 of nonsense": (
-        lambda t: write(t / "x.h5", b"\x89HDF\r\n\x1a\n" + bytes(99)),
-        {},
-        SourceError,
-        ["x.h5"],
-    ),
+    "hdf5 of nonsense": bad(lambda t: write(t / "x.h5", b"\x89HDF\r\n\x1a\n" + bytes(99)), "x.h5"),
     # images and IDX
-    "too many bad images": (
-        lambda t: images(t, 2, 11),
-        {},
-        SourceError,
-        ["'bad00.png'", "more than 10"],
+    "too many bad images": bad(lambda t: images(t, 2, 11), "'bad00.png'", "more than 10"),
+    "only bad images": bad(lambda t: images(t, 0, 3), "none of its 3"),
+    "images of two sizes": bad(
+        images_of_two_sizes, "other.png", "9×9", "image_size", error=InputError
     ),
-    "only bad images": (lambda t: images(t, 0, 3), {}, SourceError, ["none of its 3"]),
-    "images of two sizes": (
-        images_of_two_sizes,
-        {},
-        InputError,
-        ["other.png", "9×9", "image_size"],
+    "large images": bad(
+        lambda t: images(t, size=(600, 400)), "600×400", "image_size", error=InputError
     ),
-    "large images": (
-        lambda t: images(t, size=(600, 400)),
-        {},
-        InputError,
-        ["600×400", "image_size"],
+    "decompression bomb": bad(bomb_image, "bomb.png", "decompression bomb", image_size=8),
+    "image label that is no folder": bad(images, "'folder'", error=InputError, label="y"),
+    "truncated idx": bad(lambda t: idx(t, IDX_HEADER + bytes(5)), "cut short"),
+    "truncated idx.gz": bad(
+        lambda t: idx(t, gzip.compress(IDX_HEADER + bytes(5)), "x.gz"), "cut short"
     ),
-    "decompression bomb": (
-        bomb_image,
-        {"image_size": 8},
-        SourceError,
-        ["bomb.png", "decompression bomb"],
-    ),
-    "image label that is no folder": (images, {"label": "y"}, InputError, ["'folder'"]),
-    "truncated idx": (lambda t: idx(t, IDX_HEADER + bytes(5)), {}, SourceError, ["cut short"]),
-    "truncated idx.gz": (
-        lambda t: idx(t, gzip.compress(IDX_HEADER + bytes(5)), "x.gz"),
-        {},
-        SourceError,
-        ["cut short"],
-    ),
-    "idx without labels": (
+    "idx without labels": bad(
         lambda t: idx(t, IDX_HEADER + bytes(8)),
-        {"label": "labels"},
-        InputError,
-        ["x-labels-idx1-ubyte"],
+        "x-labels-idx1-ubyte",
+        error=InputError,
+        label="labels",
     ),
     # objects in memory
-    "vector": (lambda t: X[0], {}, InputError, ["1 dimension", "reshape"]),
-    "no rows": (lambda t: X[:0], {}, InputError, ["empty"]),
-    "complex": (lambda t: X + 1j, {}, InputError, ["complex"]),
-    "text array": (lambda t: np.array([["a"]]), {}, InputError, ["real numbers"]),
-    "ragged list": (lambda t: [[1, 2], [3]], {}, InputError, ["list"]),
-    "object": (lambda t: object(), {}, InputError, ["type object"]),
-    "NaN": (lambda t: with_value(np.nan), {}, InputError, ["'1' (1)", 'missing="drop"']),
-    "all rows dropped": (lambda t: X * np.nan, {"missing": "drop"}, SourceError, ["leaves none"]),
-    "no mean": (
+    "vector": bad(lambda t: X[0], "1 dimension", "reshape", error=InputError),
+    "no rows": bad(lambda t: X[:0], "empty", error=InputError),
+    "complex": bad(lambda t: X + 1j, "complex", error=InputError),
+    "text array": bad(lambda t: np.array([["a"]]), "real numbers", error=InputError),
+    "ragged list": bad(lambda t: [[1, 2], [3]], "list", error=InputError),
+    "object": bad(lambda t: object(), "type object", error=InputError),
+    "NaN": bad(lambda t: with_value(np.nan), "'1' (1)", 'missing="drop"', error=InputError),
+    "all rows dropped": bad(lambda t: X * np.nan, "leaves none", missing="drop"),
+    "no mean": bad(
         lambda t: np.array([[1.0, np.nan], [2.0, np.nan]]),
-        {"missing": "mean"},
-        InputError,
-        ["'1'", "no value at all"],
+        "'1'",
+        "no value at all",
+        error=InputError,
+        missing="mean",
     ),
-    "frame without rows": (
-        lambda t: pd.DataFrame({"a": np.zeros(0)}),
-        {},
-        SourceError,
-        ["no rows"],
-    ),
-    "frame without columns": (
-        lambda t: pd.DataFrame(index=range(3)),
-        {},
-        SourceError,
-        ["no column"],
-    ),
+    "frame without rows": bad(lambda t: pd.DataFrame({"a": np.zeros(0)}), "no rows"),
+    "frame without columns": bad(lambda t: pd.DataFrame(index=range(3)), "no column"),
     # options
-    "label column that is not there": (
+    "label column that is not there": bad(
+        lambda t: parquet(t), "'kind'", "'a', 'b', 'y'", error=InputError, label="kind"
+    ),
+    "class that is not there": bad(
         lambda t: parquet(t),
-        {"label": "kind"},
-        InputError,
-        ["'kind'", "'a', 'b', 'y'"],
+        "'bird'",
+        "'cat', 'cow', 'dog'",
+        error=InputError,
+        label="y",
+        label_value="bird",
     ),
-    "class that is not there": (
-        lambda t: parquet(t),
-        {"label": "y", "label_value": "bird"},
-        InputError,
-        ["'bird'", "'cat', 'cow', 'dog'"],
+    "class number that is not there": bad(
+        lambda t: X, "7", "'0.0', '3.0'", error=InputError, label=0, label_value=7
     ),
-    "class number that is not there": (
-        lambda t: X,
-        {"label": 0, "label_value": 7},
-        InputError,
-        ["7", "'0.0', '3.0'"],
+    "class without label": bad(lambda t: X, "label=", error=InputError, label_value=1),
+    "too few labels": bad(lambda t: X, "(2,) for 4 rows", error=InputError, label=[1, 2]),
+    "label name for an array": bad(
+        lambda t: X, "'y'", "columns 0 to 2", error=InputError, label="y"
     ),
-    "class without label": (lambda t: X, {"label_value": 1}, InputError, ["label="]),
-    "too few labels": (lambda t: X, {"label": [1, 2]}, InputError, ["(2,) for 4 rows"]),
-    "label name for an array": (lambda t: X, {"label": "y"}, InputError, ["'y'", "columns 0 to 2"]),
-    "label column out of range": (lambda t: X, {"label": 3}, InputError, ["no column 3"]),
-    "columns that are not there": (
+    "label column out of range": bad(lambda t: X, "no column 3", error=InputError, label=3),
+    "columns that are not there": bad(
+        lambda t: TABLE, "'<script>'", error=InputError, columns=["a", "<script>"]
+    ),
+    "unknown category": bad(
         lambda t: TABLE,
-        {"columns": ["a", "<script>"]},
-        InputError,
-        ["'<script>'"],
+        "'Y'",
+        "categorical=",
+        "Did you mean 'y'?",
+        error=InputError,
+        categorical=["Y"],
     ),
-    "unknown category": (
+    "unknown number": bad(
         lambda t: TABLE,
-        {"categorical": ["Y"]},
-        InputError,
-        ["'Y'", "categorical=", "Did you mean 'y'?"],
+        "'height'",
+        "numeric=",
+        "'a', 'b', 'y'",
+        error=InputError,
+        numeric=["height"],
     ),
-    "unknown number": (
-        lambda t: TABLE,
-        {"numeric": ["height"]},
-        InputError,
-        ["'height'", "numeric=", "'a', 'b', 'y'"],
+    "category and number at once": bad(
+        lambda t: TABLE, "'y'", "two of", error=InputError, categorical=["y"], numeric=["y"]
     ),
-    "category and number at once": (
-        lambda t: TABLE,
-        {"categorical": ["y"], "numeric": ["y"]},
-        InputError,
-        ["'y'", "two of"],
+    "no numbers in a number column": bad(
+        lambda t: TABLE, "'y'", "no numbers", "'cat'", error=InputError, numeric=["y"]
     ),
-    "no numbers in a number column": (
-        lambda t: TABLE,
-        {"numeric": ["y"]},
-        InputError,
-        ["'y'", "no numbers", "'cat'"],
+    "indicator for an array": bad(lambda t: X, "for tables", error=InputError, missing="indicator"),
+    "no columns": bad(lambda t: TABLE, "columns is empty", error=InputError, columns=[]),
+    "id column that is not there": bad(
+        lambda t: TABLE, "'key'", error=InputError, id_column="key", columns=["a"]
     ),
-    "indicator for an array": (lambda t: X, {"missing": "indicator"}, InputError, ["for tables"]),
-    "no columns": (lambda t: TABLE, {"columns": []}, InputError, ["columns is empty"]),
-    "id column that is not there": (
-        lambda t: TABLE,
-        {"id_column": "key", "columns": ["a"]},
-        InputError,
-        ["'key'"],
-    ),
-    "missing option": (lambda t: X, {"missing": "zero"}, InputError, ["'zero'", "'drop'"]),
-    "image mode": (lambda t: X, {"image_mode": "CMYK"}, InputError, ["'CMYK'", "'RGB'"]),
-    "image size": (lambda t: X, {"image_size": 0}, InputError, ["image_size"]),
-    "chunk of no rows": (lambda t: X, {"chunk_rows": 0}, InputError, ["chunk_rows"]),
+    "missing option": bad(lambda t: X, "'zero'", "'drop'", error=InputError, missing="zero"),
+    "image mode": bad(lambda t: X, "'CMYK'", "'RGB'", error=InputError, image_mode="CMYK"),
+    "image size": bad(lambda t: X, "image_size", error=InputError, image_size=0),
+    "chunk of no rows": bad(lambda t: X, "chunk_rows", error=InputError, chunk_rows=0),
 }
-
-
-def open_and_read(obj, options):
-    open_source(obj, **options).read()
 
 
 @pytest.mark.filterwarnings("ignore::cospan.errors.CospanWarning")
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_gets_one_sentence_and_leaves_nothing(case, tmp_path, monkeypatch):
-    make, options, expected, parts = BAD[case]
+    make, parts, expected, options = BAD[case]
     monkeypatch.setattr("cospan.data.text_files.BLOCK_BYTES", 2000)
     obj = make(tmp_path)
     before = sorted(tmp_path.iterdir())
     with pytest.raises(CospanError) as caught:
-        open_and_read(obj, options)
+        open_source(obj, **options).read()
     text = str(caught.value)
     assert type(caught.value) is expected, text
     assert [part for part in parts if part not in text] == [], text

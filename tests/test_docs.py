@@ -1,12 +1,9 @@
 """What the documentation promises: links lead somewhere, names are explained, examples run."""
 
 import inspect
-import os
 import pkgutil
 import re
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -104,16 +101,6 @@ def test_examples_of_the_gallery_run(example, monkeypatch):
         runpy.run_path(str(example))
     finally:
         plt.close("all")
-
-
-def test_importing_cospan_loads_no_package_beside_itself():
-    """`import cospan` takes milliseconds: what is heavy comes with the first name that needs it."""
-    code = "import sys, cospan; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
-    environment = {**os.environ, "PYTHONPATH": str(Path(cospan.__file__).parent.parent)}
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
-    ).stdout.split()
-    assert not {"numpy", "scipy", "sklearn", "pyarrow", "matplotlib"} & set(loaded)
 
 
 def test_every_command_and_option_is_on_the_page_of_the_command_line():

@@ -79,16 +79,6 @@ def test_two_classes_are_the_joint_frame(pair):
     assert_array_equal(model.predict(X), np.array(["four", "nine"])[expected.predict()])
 
 
-def test_accuracy_on_mnist_equals_the_frames(mnist):
-    A, B = mnist.draw(4, 300, seed=0), mnist.draw(9, 250, seed=0)
-    Z = np.vstack([mnist.test_images(4), mnist.test_images(9)])
-    truth = np.repeat([4, 9], [len(mnist.test_images(digit)) for digit in (4, 9)])
-    model = AlignmentAngleClassifier().fit(np.vstack([A, B]), np.repeat([4, 9], [300, 250]))
-    by_frame = np.array([4, 9])[JointFrame.fit(A, B).align(Z).predict()]
-    assert_array_equal(model.predict(Z), by_frame)
-    assert model.score(Z, truth) > 0.94
-
-
 def test_more_classes_are_the_costs_to_each(digits):
     X, y = digits
     model = AlignmentAngleClassifier(shrinkage=0.3).fit(X[:800], y[:800])

@@ -314,13 +314,6 @@ def test_categories_that_differ_are_no_copies():
     assert {one.kind for one in found.findings} == {"level"}
 
 
-def test_a_set_beside_itself_does_not_differ():
-    A = rng(1).normal(size=(120, 4))
-    found = compare(A, A[::-1])
-    assert found.p > 0.5
-    assert "120 rows of B are also in A." in str(found.verdict)
-
-
 def test_a_relation_that_turns_round_is_found_and_neither_column_by_itself():
     A, B = rng(1).normal(size=(2, 300, 4))
     A[:, 1], B[:, 1] = A[:, 1] + A[:, 0], B[:, 1] - B[:, 0]
@@ -569,7 +562,7 @@ def test_a_comparison_has_one_p_value_one_size_and_findings():
     A, B = mixed(300, 1), mixed(300, 2)
     B["age"] += 6
     found = compare(A, B)
-    assert found.p == found.verdict.pvalue == found.changes.p == 0.001
+    assert found.p == found.verdict.pvalue == 0.001
     assert found.size == found.verdict.auc
     assert 0.5 < found.size.low < found.size < found.size.high < 1
     assert found.findings == found.verdict.findings

@@ -6,7 +6,7 @@ import pytest
 import torch
 from numpy.testing import assert_allclose
 
-from cospan import gsvd, gsvdvals
+from cospan import gsvd
 from cospan.errors import InputError
 from matrices import pair_with_angles, with_spectrum
 
@@ -134,41 +134,3 @@ def test_X_makes_both_matrices_diagonal_and_splits_the_space(seed):
     for part in (slice(0, r), slice(r, None), slice(r + k, None), slice(0, r + k)):
         oblique = X[:, part] @ H[part]  # a projector
         assert_allclose(oblique @ oblique, oblique, atol=1e-10)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_oblique_pseudo_inverses(seed):
-    """L's A-weighted pseudo-inverse X₂S⁻¹V₂ᵀ + X₃V₃ᵀ, and A times it."""
-    A, L = rank_profile_pair(seed)
-    f = gsvd(A, L)
-    (r, k, _), X = f.blocks, f.X
-    inverse = X[:, r:] @ (f.V / f.s[r:]).T
-    z = L @ np.random.default_rng(seed).standard_normal(100)
-    assert np.linalg.norm(L @ (inverse @ z) - z) < 1e-10 * np.linalg.norm(z)
-    assert_allclose(A @ inverse, f.U[:, r:] * f.values[r : r + k] @ f.V[:, :k].T, atol=1e-10)
-
-
-@pytest.mark.parametrize("weight", [1e-6, 1.0])
-def test_filter_factors_solve_regularized_least_squares(weight):
-    A, L = rank_profile_pair(1)
-    f, b = gsvd(A, L), np.random.default_rng(6).standard_normal(len(A))
-    own = slice(f.blocks.r + f.blocks.k)
-    c, s = f.c[own], f.s[own]
-    found = f.X[:, own] @ (c * (f.U.T @ b) / (c**2 + weight * s**2))
-    expected = np.linalg.solve(A.T @ A + weight * L.T @ L, A.T @ b)
-    assert_allclose(found, expected, atol=1e-8, rtol=1e-8)
-
-
-@pytest.mark.parametrize(
-    "shape", [(9, 8, 5), (3, 4, 20), (150, 90, 40), (60, 50, 300), (80, 2, 70)]
-)
-@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
-def test_gsvdvals_are_those_of_the_whole_decomposition(shape, dtype):
-    p, q, d = shape
-    rng = np.random.default_rng([15, *shape])
-    A, B = (rng.standard_normal((n, d)).astype(dtype) for n in (p, q))
-    A[:, 0] *= 1e5
-    f = gsvd(A, 1e-3 * B)
-    c, s = gsvdvals(A, 1e-3 * B)
-    assert_allclose(c, f.c, atol=1e-14)
-    assert_allclose(s, f.s, atol=1e-14)

@@ -44,14 +44,6 @@ def test_a_line_may_be_longer_than_a_block(tmp_path):
     assert chunk.ids.tolist() == list(range(20_002))
 
 
-def test_a_quotation_mark_that_is_never_closed_is_said(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_files, "MAX_LINE_BYTES", 2**18)
-    path = csv(tmp_path / "x.csv", "a,b\n1,2\n" * 1 + '3,"4\n' + "5,6\n" * 200_000)
-    with pytest.raises(SourceError) as caught:
-        open_source(path).read()
-    assert "\n" not in str(caught.value)
-
-
 # ---- folders -----------------------------------------------------------------------------------
 
 
@@ -105,9 +97,6 @@ def test_one_bad_picture_of_any_kind_is_left_out_and_named(error, tmp_path, monk
     assert re.search(r"1 of 4 images .* left out: '2.png'", source.notes[0].text)
 
 
-# ---- metadata of other libraries ---------------------------------------------------------------
-
-
 # ---- names -------------------------------------------------------------------------------------
 
 
@@ -120,9 +109,6 @@ def test_a_closed_standard_input_is_said(tmp_path):
     assert found.returncode == 1
     assert found.stderr.startswith("error: ")
     assert "bug in cospan" not in found.stderr
-
-
-# ---- packages ----------------------------------------------------------------------------------
 
 
 # ---- Python ------------------------------------------------------------------------------------

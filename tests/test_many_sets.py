@@ -1,25 +1,15 @@
 """More than two sets: identities with pairs, invariance, what is accepted."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 
 from cospan import AlignmentAngleClassifier, Comparison, compare
 from cospan.errors import InputError
+from matrices import sets_of
 
 FEW = {"n_permutations": 19}
-
-
-def sets_of(sizes, d, seed=0):
-    """Sets with different means and scales along their own oblique directions."""
-    rng = np.random.default_rng(seed)
-    return [
-        (rng.normal(size=(n, d)) * rng.uniform(0.3, 2, d)) @ rng.normal(size=(d, d))
-        + 0.3 * rng.normal(size=d)
-        for n in sizes
-    ]
 
 
 @pytest.fixture(scope="module")
@@ -65,29 +55,6 @@ def test_swapping_names_swaps_names_and_nothing_else(four, found):
     assert renamed.farthest == tuple("abcd"["pqrs".index(name)] for name in found.farthest)
 
 
-def test_a_table_with_labels_is_read_as_its_classes(four):
-    table = pd.concat([pd.DataFrame(X).assign(kind=name) for name, X in four.items()])
-    table.columns = table.columns.astype(str)
-    by_label = compare(table, label="kind", **FEW)
-    named = {name: pd.DataFrame(X, columns=list("012345")) for name, X in four.items()}
-    assert by_label.names == tuple(four)
-    apart = compare(named, **FEW).size_matrix
-    assert_allclose(by_label.size_matrix, apart, atol=0.06)
-
-
-def test_sets_with_the_same_rows_do_not_differ(four):
-    X = four["p"]
-    found = compare({"a": X, "b": X.copy(), "c": X.copy()}, **FEW)
-    assert found.differing == ()
-    assert "None of the 3 pairs" in str(found)
-
-
-def test_units_of_columns_do_not_matter(four):
-    scaled = {name: X * [1, 10, 1e3, 1e-3, 1, 1] for name, X in four.items()}
-    one, other = (compare(sets, units="own", **FEW) for sets in (four, scaled))
-    assert_allclose(one.weights, other.weights, atol=1e-6)
-
-
 def test_the_comparison_is_a_classifier(four, found):
     model = found.model
     assert isinstance(model, AlignmentAngleClassifier)
@@ -96,7 +63,7 @@ def test_the_comparison_is_a_classifier(four, found):
 
 def test_digits_are_told_apart():
     X, y = load_digits(return_X_y=True)
-    found = compare({str(k): X[y == k] for k in range(10)}, **FEW)
+    found = compare({str(k): X[y == k] for k in range(5)}, **FEW)
     own = np.concatenate([np.full(len(g.kept.ids), k) for k, g in enumerate(found.groups)])
     assert np.mean(found.weights.argmax(axis=1) == own) > 0.97
     assert found.differing is not None

@@ -363,14 +363,6 @@ def test_a_file_of_another_format_version_says_so(small, version):
         from_bytes(packed(parts, "cospan profile", version))
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
-def test_a_private_file_stays_private(small, tmp_path):
-    path = save(tmp_path / "frame.safetensors", small)
-    path.chmod(0o600)
-    save(path, small)
-    assert path.stat().st_mode & 0o777 == 0o600
-
-
 def test_other_files_are_recognised(tmp_path):
     path = tmp_path / "x.safetensors"
     for data in (b"", b"PK", b"{}", b"\x80\x04K\x01.", os.urandom(200), b"[" * 100_000):

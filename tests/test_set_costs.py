@@ -7,31 +7,11 @@ from numpy.testing import assert_allclose
 from cospan import JointFrame, Summary
 from cospan.errors import InputError
 from cospan.model import Calibration, SetCosts, calibrated_weights
-
-
-def sets_of(sizes, d, seed=0):
-    """Sets with different means and scales along their own oblique directions."""
-    rng = np.random.default_rng(seed)
-    return [
-        (rng.normal(size=(n, d)) * rng.uniform(0.3, 2, d)) @ rng.normal(size=(d, d))
-        + 0.3 * rng.normal(size=d)
-        for n in sizes
-    ]
+from matrices import sets_of
 
 
 def summaries_of(sets, **options):
     return [Summary.of(X, **options) for X in sets]
-
-
-AFFINE = [
-    {},
-    {"shrinkage": 0.0},
-    {"shrinkage": 0.2, "units": "own", "dof": 7},
-    {"shrinkage": 0.2, "pooling": 0.4},
-    {"shrinkage": 0.2, "pooling": 1.0},
-    {"shrinkage": 0.2, "calibrate": False},
-    {"span": "linear", "shrinkage": 0.2, "calibrate": True},
-]
 
 
 def check_pair(A, B, Z, options):
@@ -46,11 +26,6 @@ def check_pair(A, B, Z, options):
     left_out = calibrated_weights(squared, costs.geometry.calibration)
     assert_allclose(left_out, np.vstack([pair.a.posterior, pair.b.posterior]), atol=1e-9)
     return frame, costs
-
-
-@pytest.mark.parametrize("options", AFFINE, ids=str)
-def test_two_sets_give_the_posterior_of_their_pair(options):
-    check_pair(*sets_of((60, 45, 30), 7), options)
 
 
 def test_two_sets_that_lack_directions_give_the_posterior_of_their_pair():

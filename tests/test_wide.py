@@ -60,7 +60,8 @@ def as_matrix(X):
     """The fast summary of X with its scatter as a matrix, few as the rows may be."""
     few = Summary.of(X, exact=False)
     scatter = few.scatter_about()
-    return replace(few, _scatter=scatter, _factored=False, _holds_rows=False)
+    moments = few.moments._replace(scatter=scatter, factored=False)
+    return replace(few, moments=moments, _holds_rows=False)
 
 
 @pytest.mark.parametrize("units", ["own", "common"])

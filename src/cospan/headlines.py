@@ -6,7 +6,10 @@ Sentences on single findings are those of :mod:`cospan.wording`.
 from __future__ import annotations
 
 import math
+from datetime import date
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from cospan.base.text import listed, number, plural, quoted
 from cospan.evidence import Size, Verdict, size_word
@@ -134,50 +137,74 @@ def sets_lead(found: Comparison) -> str:
 
 #: Episodes that have a sentence, and columns that one names.
 MOST_EPISODES, MOST_COLUMNS = 5, 3
+UNITS = ("hour", "day", "week", "month", "year")
+
+
+def window_name(found: Monitoring) -> str:
+    """What a window is called."""
+    return found.every.unit if found.every.unit in UNITS else "window"
+
+
+def day_text(start: object, year: bool = True) -> str:
+    """When a window begins, in few words.
+
+    >>> day_text(np.datetime64("2013-06-24")), day_text(301)
+    ('24 June 2013', '301')
+    """
+    if isinstance(start, np.datetime64):
+        day: date = start.astype("datetime64[D]").astype(object)
+        return f"{day.day} {day:%B %Y}" if year else f"{day.day} {day:%b}"
+    return f"{start:,}" if isinstance(start, int) else str(start)
 
 
 def monitoring_sentences(found: Monitoring) -> tuple[str, ...]:
-    """What a monitoring found: alarms, episodes, windows without data, what can be seen at all."""
+    """What a monitoring found: since when and what, episodes, alarms, windows without data."""
     windows = [one for one in found.windows if one.status == "judged"]
+    counted = plural(len(windows), window_name(found))
     alarms = sum(one.alarm for one in windows)
-    lines = [f"No alarm in {plural(len(windows), 'window')}."]
-    if alarms:
-        how_many = "All" if alarms == len(windows) > 1 else f"{alarms:,} of"
-        lines = [f"{how_many} {plural(len(windows), 'window')} raised an alarm."]
+    lines = [episode_sentence(one) for one in reversed(found.episodes[-MOST_EPISODES:])]
     if not found.can_judge:
         lines = [
             f"Cannot judge yet: the reference has {plural(len(found.reference.codes), 'window')}, "
             "and 14 are needed (60 are better)."
         ]
-    lines += [episode_sentence(one) for one in found.episodes[-MOST_EPISODES:]]
+    elif not alarms:
+        lines.insert(0, f"No alarm in {counted}.")
+    else:
+        lines.append(f"{alarms:,} of {counted} raised an alarm.")
     more = len(found.episodes) - MOST_EPISODES
     lines += [f"{plural(more, 'earlier episode')} not shown."] if more > 0 else []
     for status, text in (("few rows", "had too few rows"), ("no data", "had no data")):
         n = sum(one.status == status for one in found.windows)
-        lines += [f"{plural(n, 'window')} {text}."] if n else []
+        lines += [f"{plural(n, window_name(found))} {text}."] if n else []
     odd = [one for one in found.windows if one.findings and not one.alarm and one.rows]
     lines += [line for one in odd[-MOST_EPISODES:] for line in window_sentences(one, found)[:1]]
     return tuple(dict.fromkeys(lines))
 
 
 def promise_sentence(found: Monitoring) -> str:
-    """What false alarms are stated, and the smallest lasting change that is seen."""
+    """What false alarms are to be expected, and the smallest lasting change that is noticed."""
     if not found.can_judge:
         return "Every window is compared with the reference; none raises an alarm yet."
-    per = "a year" if found.every.timed else "in 365 windows"
-    seen = found.smallest_seen
+    per, unit = "a year" if found.every.timed else "in 365 windows", window_name(found)
+    seen, alarms = found.smallest_seen, f"{number(found.rate)} false alarms"
+    alarms = "one false alarm" if found.rate == 1 else alarms
     return (
-        f"{number(found.rate)} false alarm{'s' if found.rate != 1 else ''} {per} stated, for "
-        f"windows that vary as the reference's {len(found.reference.codes)} did. A lasting change "
-        f"is seen within 7 windows from {seen[7]:.1f} deviations of a window on, within 30 from "
-        f"{seen[30]:.1f}."
+        f"Expect about {alarms} {per} over all columns, as long as {unit}s vary as the "
+        f"reference's {len(found.reference.codes)} did. A lasting change of {seen[7]:.1f} usual "
+        f"deviations from {unit} to {unit} is noticed within 7 {unit}s, one of {seen[30]:.1f} "
+        "within 30."
     )
 
 
 def episode_sentence(one: Episode) -> str:
     """Since when, until when, and in which columns."""
-    when = f"Since {one.start}" if one.end is None else f"From {one.start} to {one.end}"
-    return f"{when}: {listed(one.columns, MOST_COLUMNS)} (alarm in {one.alarm})."
+    names = listed(one.columns, MOST_COLUMNS) if one.columns else "the data as a whole"
+    since = day_text(one.start)
+    if one.end is None:
+        several = len(one.columns) > 1
+        return f"Since {since}, {names} differ{'' if several else 's'} from the reference."
+    return f"From {since} to {day_text(one.end)}, {names} differed from the reference."
 
 
 def window_sentences(one: Window, found: Monitoring) -> tuple[str, ...]:

@@ -126,8 +126,8 @@ def study_pair(
         seed=seed,
     )
     ahead = (Finding(one.kind, one.column, one.second, str(one).rstrip(".")) for one in schema)
-    findings = (*ahead, *found.findings)  # columns that only one set has come first
-    return replace(found, findings=findings, verdict=replace(found.verdict, findings=findings))
+    findings = (*ahead, *found.verdict.findings)  # columns that only one set has come first
+    return replace(found, verdict=replace(found.verdict, findings=findings))
 
 
 def totals_of(read: Sequence[ReadSet]) -> tuple[Totals, Totals] | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -57,7 +57,7 @@ class RowToCheck(NamedTuple):
     """
 
     set: str
-    id: Any
+    id: object
     kind: str
     like: str
     probability: float

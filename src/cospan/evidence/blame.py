@@ -28,6 +28,7 @@ from .functions import (
     Reading,
     RowFunctions,
     column_midranks,
+    in_common,
     kolmogorov,
 )
 from .test import LEVEL, Evidence, log_tail
@@ -68,17 +69,12 @@ class Blamed(NamedTuple):
     before: tuple[int, ...] = ()  # columns that are blamed more surely
 
 
-class Blame(NamedTuple):
-    """The columns to blame, the clearest first, and all columns, the most suspicious first."""
-
-    blamed: list[Blamed]
-    order: list[int]
-
-
-def blame_columns(rows: RowFunctions, evidence: Evidence, n_a: int) -> Blame:
-    """Find as few columns as explain all of the evidence, and the function that shows each."""
+def blame_columns(
+    rows: RowFunctions, evidence: Evidence, n_a: int
+) -> tuple[list[Blamed], list[int]]:
+    """As few columns as explain all of the evidence, the clearest first; and all columns."""
     causes, order = _causes(rows, evidence, n_a)
-    copies = _copies(rows, n_a) if causes else {}
+    copies = _copies(rows, n_a, [column for column, _, _ in causes])
     blamed: list[Blamed] = []
     for place, (column, p, units) in enumerate(causes):
         mine = np.flatnonzero(np.isin(evidence.unit, units))
@@ -98,7 +94,8 @@ def blame_columns(rows: RowFunctions, evidence: Evidence, n_a: int) -> Blame:
         function, z, only = where or (*_clearest(rows, evidence, mine, use, n_a), None)
         blamed.append(Blamed(column, p, function, z, only, before=before))
     others = ~np.isin(rows.scores.column, order[: len(causes)])
-    return Blame(_with_swaps(rows, n_a, blamed, others), order)
+    found = _with_swaps(rows, n_a, blamed, others)
+    return sorted(found, key=lambda one: one.p), order
 
 
 def _causes(
@@ -173,7 +170,7 @@ def _clearest(
     function = functions[best]
     plain: list[np.intp] = []
     if function.part and function.kind != "missing":
-        plain = [k for k in mine if functions[k][::4] == ("mean", "length")]
+        plain = [k for k in mine if (functions[k].kind, functions[k].part) == ("mean", "length")]
     elif function.kind in VAGUE:
         plain = [k for k in mine if functions[k].kind == "value"]
     elif function.kind == "equal":
@@ -246,23 +243,25 @@ class _Steps(NamedTuple):
         return cls(weight[:, 0], x / a - y / b, variance / weight)
 
 
-def _copies(rows: RowFunctions, n_a: int) -> dict[int, tuple[int, tuple[float, float]]]:
-    """Columns that equal another in one set and not in the other, beyond chance (Cohen's kappa)."""
+def _copies(
+    rows: RowFunctions, n_a: int, blamed: Sequence[int]
+) -> dict[int, tuple[int, tuple[float, float]]]:
+    """Columns to blame that equal another in one set only, beyond chance (Cohen's kappa)."""
     found: dict[int, tuple[int, tuple[float, float]]] = {}
-    read = {one.column: one for one in rows.readings if one.part == ""}
-    for function, same in rows.equal():
-        shares = float(same[:n_a].mean()), float(same[n_a:].mean())
-        if max(shares) <= EQUAL:
+    read = {one.column: one for one in rows.readings if one.related and one.part == ""}
+    pairs = ((read[c], other) for c in blamed if c in read for other in read.values())
+    for one, other in pairs:
+        if one is other or (one.levels is None) != (other.levels is None):
             continue
-        ends = read[function.column], read[function.second]
-        kappa = []
-        for side, share in zip((slice(None, n_a), slice(n_a, None)), shares, strict=True):
-            x, y = (_shares(one, one.values[side]) for one in ends)
+        same, known = in_common(one, other), ~(np.isnan(one.values) & np.isnan(other.values))
+        shares, kappa = [], []
+        for side in (slice(None, n_a), slice(n_a, None)):
+            shares.append(float(same[side].sum() / max(1, known[side].sum())))
+            x, y = (_shares(end, end.values[side]) for end in (one, other))
             chance = sum(part * y.get(value, 0.0) for value, part in x.items())
-            kappa.append((share - chance) / (1 - chance) if chance < 1 else 0.0)
+            kappa.append((shares[-1] - chance) / (1 - chance) if chance < 1 else 0.0)
         if max(kappa) > EQUAL and min(kappa) < UNEQUAL:
-            found.setdefault(function.column, (function.second, shares))
-            found.setdefault(function.second, (function.column, shares))
+            found.setdefault(one.column, (other.column, (shares[0], shares[1])))
     return found
 
 
@@ -323,7 +322,6 @@ def _distance(first: Reading, second: Reading, n_a: int) -> float:
         return 1.0
     x, y = first.values[:n_a], second.values[n_a:]
     if first.levels is None:
-        x, y = (np.where(np.isnan(v), -np.inf, v) for v in (x, y))  # gaps below all values
         return kolmogorov(x, y)
     p, q = _shares(first, x), _shares(second, y)
     return max((abs(p.get(v, 0.0) - q.get(v, 0.0)) for v in p | q), default=1.0)

@@ -10,9 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from scipy import special
+
+from cospan.base.tolerance import LEAST_VARIANCE
+from cospan.base.types import Record
 
 from .columns import FeatureChange, FeatureTable
+from .test import share_z
 
 if TYPE_CHECKING:
     from cospan.data import ColumnProfile, SetProfile
@@ -53,7 +59,7 @@ class Quality(tuple[QualityNote, ...]):
 
     __slots__ = ()
 
-    def to_dict(self) -> list[dict[str, Any]]:
+    def to_dict(self) -> list[Record]:
         """Plain types only."""
         rows = [asdict(note) for note in self]
         for row in rows:
@@ -143,10 +149,11 @@ def _of_profiles(a: ColumnProfile, b: ColumnProfile) -> Iterator[QualityNote]:
     if (written := _written(a, b)) is not None:
         yield QualityNote("writing", a.name, True, written=written)
     if a.padded or b.padded:
-        from scipy.stats import fisher_exact  # rare, and slow to import
-
-        table = [[one.padded, n - one.padded] for one, n in zip((a, b), sizes, strict=True)]
-        if float(fisher_exact(table).pvalue) < BY_CHANCE:
+        share = (a.padded + b.padded) / sum(sizes)
+        spread = math.sqrt(share * (1 - share) * (1 / sizes[0] + 1 / sizes[1]))
+        z = (a.padded / sizes[0] - b.padded / sizes[1]) / max(spread, LEAST_VARIANCE)
+        z = share_z(a.padded, sizes[0], b.padded, sizes[1], z)
+        if 2 * special.ndtr(-abs(z)) < BY_CHANCE:
             yield QualityNote("blanks", a.name, True, a.padded / sizes[0], b.padded / sizes[1])
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.base.keys import mixed, row_keys
+from cospan.base.keys import Keys, row_keys
 from cospan.base.types import Floats
 
 from .functions import Reading, kolmogorov
@@ -19,6 +18,8 @@ from .functions import Reading, kolmogorov
 CLEARLY, EXPLAINED = 4.0, 10.0
 #: The Kolmogorov-Smirnov distance, times √(n_a n_b / n), that one column in 10,000 has by chance.
 UNLIKE = 2.2
+#: Columns are left out in at most so many groups, against so many labellings.
+LEFT_OUT, FEW_LABELLINGS = 20, 99
 IN_BOTH = "in both"
 WHERE = ("within A", "within B", IN_BOTH)
 
@@ -35,36 +36,31 @@ class Repeated:
 def repeated_rows(
     a: Sequence[Reading],
     b: Sequence[Reading],
-    keys: NDArray[np.uint64] | None,
+    keys: Keys | None,
     permutations: int,
     seed: int,
 ) -> Repeated:
     """Count pairs of equal rows within A, within B and across, against relabelled rows."""
     n_a, n_b = len(a[0].values), len(b[0].values)
     columns = [np.concatenate([x.values, y.values]) for x, y in zip(a, b, strict=True)]
-    everything = Repeated((), np.arange(n_a), np.arange(n_b))
-
-    def counted(columns: Sequence[Floats]) -> tuple[NDArray[np.uint64], Floats, NDArray[np.bool_]]:
-        """A key of each row, z of the pairs of equal ones, and where these are beyond chance."""
-        key = row_keys(columns) if keys is None else mixed(row_keys(columns), keys)
-        _, group, count = np.unique(key, return_inverse=True, return_counts=True)
-        rows = np.flatnonzero(count[group] > 1)
-        if len(rows) < 4:
-            return key, np.zeros(3), np.zeros(3, dtype=bool)
-        group = np.unique(group[rows], return_inverse=True)[1]
-        pairs = _pair_counts(rows, group, n_a, n_a + n_b, permutations, seed)
-        z = (pairs[0] - pairs[1:].mean(axis=0)) / np.maximum(pairs[1:].std(axis=0), 0.5)
-        beyond = (z > CLEARLY) & (pairs[0] > pairs[1:].max(axis=0))
-        chance = _by_chance(columns if keys is None else [*columns, keys], n_a)
-        return key, z, beyond & (pairs[0] > EXPLAINED * chance)
-
-    key, z, beyond = counted(columns)
+    if keys is not None:
+        columns.append(np.unique(keys, return_inverse=True)[1].astype(np.float64))
+    key = row_keys(columns)
+    pairs, z, beyond = _pairs(key, n_a, permutations, seed)
+    beyond &= pairs > EXPLAINED * _by_chance(columns, n_a)
     if beyond.any():  # rows of sets that differ in a column meet within each set only
-        alike = [values for values in columns if not _differs(values[:n_a], values[n_a:])]
+        limit = UNLIKE * np.sqrt((n_a + n_b) / (n_a * n_b))
+        alike = [x for x in columns if kolmogorov(x[:n_a], x[n_a:]) <= limit]
         if 0 < len(alike) < len(columns):
-            beyond &= counted(alike)[2]
+            beyond &= _pairs(row_keys(alike), n_a, permutations, seed)[2]
+        # Or in its relations: then the other set's pairs come back where it is left out.
+        for out in np.array_split(np.arange(len(alike)), min(len(alike), LEFT_OUT)):
+            rest = [values for k, values in enumerate(alike) if k not in out]
+            if rest and beyond.any():
+                left, _, still = _pairs(row_keys(rest), n_a, FEW_LABELLINGS, seed)
+                beyond &= still | (left > 2 * pairs)
     if not beyond.any():
-        return everything
+        return Repeated((), np.arange(n_a), np.arange(n_b))
     again_a, again_b = _again(key[:n_a]), _again(key[n_a:])
     across = np.isin(key[n_a:], key[:n_a])
     copies = again_a.sum(), again_b.sum(), across.sum()
@@ -73,14 +69,21 @@ def repeated_rows(
     return Repeated(found, np.flatnonzero(~again_a), np.flatnonzero(~drop_b))
 
 
-def _differs(x: Floats, y: Floats) -> bool:
-    """Whether a column clearly differs by itself (Kolmogorov-Smirnov, gaps below all values)."""
-    x, y = (np.where(np.isnan(values), -np.inf, values) for values in (x, y))
-    limit = UNLIKE * np.sqrt((len(x) + len(y)) / (len(x) * len(y)))
-    return bool(kolmogorov(x, y) > limit)
+def _pairs(
+    key: Keys, n_a: int, permutations: int, seed: int
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Pairs of equal rows within A, within B and across, their z, and which are beyond chance."""
+    _, group, count = np.unique(key, return_inverse=True, return_counts=True)
+    rows = np.flatnonzero(count[group] > 1)
+    if len(rows) < 4:
+        return np.zeros(3), np.zeros(3), np.zeros(3, dtype=bool)
+    group = np.unique(group[rows], return_inverse=True)[1]
+    pairs = _pair_counts(rows, group, n_a, len(key), permutations, seed)
+    z = (pairs[0] - pairs[1:].mean(axis=0)) / np.maximum(pairs[1:].std(axis=0), 0.5)
+    return pairs[0], z, (z > CLEARLY) & (pairs[0] > pairs[1:].max(axis=0))
 
 
-def _by_chance(columns: Sequence[NDArray[Any]], n_a: int) -> Floats:
+def _by_chance(columns: Sequence[Floats], n_a: int) -> Floats:
     """Pairs of equal rows within A, within B and across if columns were independent."""
     n_b = len(columns[0]) - n_a
     found = np.array([n_a * (n_a - 1) / 2, n_b * (n_b - 1) / 2, float(n_a * n_b)])
@@ -108,7 +111,7 @@ def _pair_counts(
     return found
 
 
-def _again(key: NDArray[np.uint64]) -> NDArray[np.bool_]:
+def _again(key: Keys) -> NDArray[np.bool_]:
     """Rows that equal an earlier one."""
     again = np.ones(len(key), dtype=bool)
     again[np.unique(key, return_index=True)[1]] = False

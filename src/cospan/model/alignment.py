@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan.base import arrays
 from cospan.base.tolerance import RELATIONAL_SHARE
-from cospan.base.types import Array, Bools, Floats, Index
+from cospan.base.types import Array, Bools, Floats, Index, Values
 from cospan.errors import InputError
 from cospan.model.calibration import Calibration, angles_of
 from cospan.model.typicality import Typicality, below_rate
@@ -163,10 +162,9 @@ class Alignment:
         """(n,): which samples belong to neither set, at most one in twenty of them by mistake.
 
         A sample's p-value is that of the set which finds it more usual: its typicality, continued
-        beyond the largest cost of the set's own rows by the tail of these. Benjamini and
-        Hochberg's step-up rule on the whole batch bounds the share of rows of A or B among those
-        named. With fewer than 15 rows in a set there are ranks only, and a batch of more than one
-        row has none named.
+        beyond the largest cost of the set's own rows by the tail of these (with fewer than 15 rows
+        there are ranks only). Benjamini and Hochberg's step-up rule on the whole batch bounds the
+        share of rows of A or B among those named.
         """
         if self.typicality is None:
             raise InputError(
@@ -224,24 +222,18 @@ def score_table(
     scored: Alignment,
     sets: Any,
     ids: Any,
-    own: Index | None = None,
-    typicality: Floats | None = None,
-) -> dict[str, NDArray[Any]]:
+    own: Index | None,
+    typicality: Floats,
+) -> dict[str, Values]:
     """The columns of a table of scores, angles in degrees.
 
     `sets` is what to write in the column "set", for all rows or one by one; `own` says of which
     set each row is, or labelled with (0: A, 1: B, -1: none); `typicality` (n, 2) is how usual it is
-    for each set, by default as the frame has it.
+    for each set.
     """
-    names = ("theta", "cost_a", "cost_b", "shares", "outside", "relational")
     theta, cost_a, cost_b, shares, outside, relational = (
-        arrays.to_numpy(getattr(scored, name)) for name in names
+        arrays.to_numpy(getattr(scored, name)) for name in _COLUMNS
     )
-    if typicality is None:
-        known = (scored.typicality_a, scored.typicality_b)
-        typicality = np.full((len(theta), 2), np.nan)
-        if known[0] is not None and known[1] is not None:
-            typicality = np.stack([arrays.to_numpy(one) for one in known], axis=1)
     return {
         "set": np.broadcast_to(np.asarray(sets), len(theta)),
         "id": np.asarray(ids),

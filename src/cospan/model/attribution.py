@@ -7,16 +7,14 @@ so their difference is one too:
     φ_j = {(z - μ_A)_j [Σ̃_A⁻¹(z - μ_A)]_j - (z - μ_B)_j [Σ̃_B⁻¹(z - μ_B)]_j} / (a² + b²)
     ψ_i = {(y_i - a_i)²/c_i² - (y_i - b_i)²/s_i²} / (a² + b²)
 
-The ν of both costs cancels, and so does what lies off the span of few rows: it costs both sets
-alike. (In the linear span the centre takes the place of both means.) With W = H⁺ the brackets are
-W ((y - a)/c²) and W ((y - b)/s²). The calibrated angle is 45° where log(a²/b²) is ℓ₀, so at the
-balance tanh(ℓ₀/2), the `base`: what pulled a sample away from 45° is its balance less the base.
+The ν of both costs cancels, and so does what lies off the span of few rows. The calibrated angle
+is 45° where log(a²/b²) is ℓ₀, so at the balance tanh(ℓ₀/2), the `base`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -161,10 +159,12 @@ def attribute(frame: JointFrame, Z: object, *, weighting: str = "cost") -> Attri
     xp = arrays.namespace(rows)
     # The parts of a sum are larger than the sum, so float32 would not add up to it.
     fine = xp.astype(rows, xp.float64, copy=False)
-    explain = _Explainer(frame, fine, weighting)
+    scorer = Scorer(frame, fine, weighting, fine=True)
+    weights, at = ([arrays.like(x, fine) for x in one] for one in (scorer.weights, scorer.at))
     step = max(_CHUNK_ROWS, _CHUNK_BYTES // (8 * frame.n_features))
     n = rows.shape[0]
-    parts = [explain(fine[i : min(i + step, n), :]) for i in range(0, max(n, 1), step)]
+    pieces = [fine[i : min(i + step, n), :] for i in range(0, max(n, 1), step)]
+    parts = [_explained(scorer, piece, weights, at) for piece in pieces]
     features, directions, total = (xp.concat(one, axis=0) for one in zip(*parts, strict=True))
     return Attribution(features, directions, total, math.tanh(frame.zero / 2), names)
 
@@ -186,49 +186,37 @@ def _curved(
     return Attribution(features, directions, balance, -at_center, names, "log odds")
 
 
-class _Explainer:
-    """The frame's constants, laid out for explaining float64 rows on one device."""
-
-    def __init__(self, frame: JointFrame, reference: Array, weighting: str) -> None:
-        g = frame.geometry
-        self.scorer = Scorer(frame, reference, weighting, fine=True)
-        self.weights = [arrays.like(weight, reference) for weight in self.scorer.weights]
-        self.at = [arrays.like(at, reference) for at in self.scorer.at]
-        self.origins = [arrays.like(g.origin(k), reference) for k in (0, 1)]
-        self.one_origin = not g.affine
-        self.fixed = 2 * g.dof
+def _explained(
+    scorer: Scorer, rows: Array, weights: Sequence[Array], at: Sequence[Array]
+) -> tuple[Array, Array, Array]:
+    """Parts over features, over directions, and their sum, for some float64 rows."""
+    xp, frame = arrays.namespace(rows), scorer.model
+    y, off, _ = scorer.coordinates(rows)
+    away = [y - one[None, :] for one in at]
+    slopes = [weight[None, :] * x for weight, x in zip(weights, away, strict=True)]
+    of_a, of_b = (slope * x for slope, x in zip(slopes, away, strict=True))
+    costs = xp.sum(of_a, axis=1) + xp.sum(of_b, axis=1) + 2 * frame.dof
+    if off is not None and frame.off_space_variance:
         # Off the span both sets have the variance α: it counts in both costs, and cancels.
-        variance = frame.off_space_variance
-        self.off_space = (2.0 if weighting == "cost" else 0.5) / variance if variance else 0.0
+        costs = (
+            costs + (2.0 if scorer.weighting == "cost" else 0.5) / frame.off_space_variance * off
+        )
+    scale = (1 / xp.where(costs > 0, costs, xp.ones_like(costs)))[:, None]
+    directions = (of_a - of_b) * scale
+    total = xp.sum(directions, axis=1)
 
-    def __call__(self, rows: Array) -> tuple[Array, Array, Array]:
-        """Parts over features, over directions, and their sum, for some rows."""
-        xp = arrays.namespace(rows)
-        y, off, _ = self.scorer.coordinates(rows)
-        away = [y - at[None, :] for at in self.at]
-        slopes = [weight[None, :] * x for weight, x in zip(self.weights, away, strict=True)]
-        of_a, of_b = (slope * x for slope, x in zip(slopes, away, strict=True))
-        costs = xp.sum(of_a, axis=1) + xp.sum(of_b, axis=1) + self.fixed
-        if off is not None and self.off_space:
-            costs = costs + self.off_space * off
-        scale = (1 / xp.where(costs > 0, costs, xp.ones_like(costs)))[:, None]
-        directions = (of_a - of_b) * scale
-        total = xp.sum(directions, axis=1)
-        return _summing_to(total, self._features(rows, slopes) * scale), directions, total
+    def pulled(slope: Array, k: int) -> Array:
+        """What features add to a squared cost with this slope in frame coordinates."""
+        pull = slope @ scorer.across.T
+        if scorer.basis is not None and scorer.per_unit is not None:
+            pull = (pull @ scorer.basis.T) * scorer.per_unit[None, :]
+        return (rows - arrays.like(frame.geometry.origin(k), rows)[None, :]) * pull
 
-    def _features(self, rows: Array, slopes: list[Array]) -> Array:
-        """What each feature adds to A's squared cost, less what it adds to B's."""
-        a, b = ((rows - origin[None, :]) for origin in self.origins)
-        if self.one_origin:
-            return a * self._pulled(slopes[0] - slopes[1])
-        return a * self._pulled(slopes[0]) - b * self._pulled(slopes[1])
-
-    def _pulled(self, slope: Array) -> Array:
-        """W times a slope in frame coordinates: that in features."""
-        pull = slope @ self.scorer.across.T
-        if self.scorer.basis is None or self.scorer.per_unit is None:
-            return pull
-        return (pull @ self.scorer.basis.T) * self.scorer.per_unit[None, :]
+    if frame.geometry.affine:
+        features = pulled(slopes[0], 0) - pulled(slopes[1], 1)
+    else:  # one origin for both
+        features = pulled(slopes[0] - slopes[1], 0)
+    return _summing_to(total, features * scale), directions, total
 
 
 # ---- integrated gradients ---------------------------------------------------------------------

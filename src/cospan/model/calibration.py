@@ -60,8 +60,8 @@ def fit_calibration(
 ) -> Calibration:
     """Gain and offsets from rows whose set is known.
 
-    `log_odds` (n, K) are :func:`log_odds_of` the leave-one-out squared costs, `own` the numbers of
-    the rows' sets, `count` how often each row counts, and `start` a fit of something similar.
+    `log_odds` (n, K) are those of leave-one-out squared costs, `own` the numbers of the rows' sets,
+    `count` how often each row counts, and `start` a fit of something similar.
 
     >>> x = np.array([[0.0, -1.0], [0.0, 0.5], [0.5, 0.0], [0.0, 1.0]])
     >>> found = fit_calibration(x, np.array([0, 0, 1, 1]), np.ones(4))

@@ -7,18 +7,16 @@ still tells good from better where the AUC is 1 for all.
 
 Each choice has a default (the units that fit the kind of data, ν = 1, α = 0.3, γ = 0) and moves
 away from it only where another value is better by more than its sampling error, paired over the
-rows. So noise chooses nothing: two draws of the same data end at the same place, and sets that do
-not differ are not made to look different by trying hard.
+rows. So noise chooses nothing.
 
 One eigendecomposition of each set gives the costs of all rows for a whole grid of α. Pooled
-covariances have no spectrum in common: they take one Cholesky factor for every α and γ, and every
-set that rows are taken from. Where α is 0, sets may lack directions, and `leave_one_out` serves.
+covariances take one Cholesky factor for every α and γ, and every set that rows are taken from.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -74,10 +72,9 @@ def tried_rows(n_sets: int) -> int:
 
 
 def more_rows(summaries: Sequence[Summary]) -> int:
-    """How many rows of each set the calibration has beyond those that choices are tried on.
+    """How many rows of each set the calibration has, where that is more than choices have.
 
-    It is one fit, where choices are hundreds: it takes every row that larger samples hold. A gain
-    from 2,000 rows is off by several per cent, and with it every distance of large sets.
+    It is one fit, where choices are hundreds: a gain from 2,000 rows is off by several per cent.
     """
     longest = max(len(part.sample) for part in summaries)
     return longest if longest > MOST_OF_A_SET else 0
@@ -143,9 +140,6 @@ class Judge:
     def mean(self, candidate: Candidate) -> float:
         return float(self.weight @ candidate.losses)
 
-    def best(self, family: Iterable[Candidate]) -> Candidate:
-        return min(family, key=self.mean)
-
     def better(self, candidate: Candidate, current: Candidate, errors: float) -> bool:
         """Is a candidate's loss lower by so many standard errors?"""
         difference = current.losses - candidate.losses
@@ -173,16 +167,6 @@ class Judge:
         found = fit_calibration(log_odds, self.trial.own, self.trial.counts, start)
         losses = log_losses(log_odds, self.trial.own, found)
         return Candidate(working, alpha, pooling, dof, squared, found, losses)
-
-    def family(
-        self, working: WorkingSets, squared: Floats, alphas: Floats, dof: float
-    ) -> list[Candidate]:
-        """Candidates for each α without pooling, from squared costs (α, K, n)."""
-        found: list[Candidate] = []
-        for cost, alpha in zip(squared, alphas.tolist(), strict=True):
-            start = found[-1].calibration if found else None
-            found.append(self.candidate(working, cost, alpha, 0.0, dof, start))
-        return found
 
 
 # ---- the way through the settings -------------------------------------------------------------
@@ -226,9 +210,6 @@ class _Search:
     def found(self) -> Candidate:
         """The settings that were found."""
         working, alpha = self.working, self.fixed.shrinkage
-        if not self.prepared.affine:
-            squared = left_out_grid(working, self.judge.trial, self.alphas)
-            return self._best_alpha(self.judge.family(working, squared, self.alphas, 0.0))
         current = self._without_pooling(working, self.judge.trial)
         # Without shrinkage no cost depends on units.
         if self.other_units and alpha != 0:
@@ -239,19 +220,19 @@ class _Search:
 
     def _without_pooling(self, working: WorkingSets, trial: TrialRows) -> Candidate:
         squared = left_out_grid(working, trial, self.alphas)
-        best: Candidate | None = None
-        for dof in self.dofs:
-            family = self.judge.family(working, squared + dof, self.alphas, dof)
-            found = self._best_alpha(family)
-            if best is None or self.judge.better(found, best, CLEARLY):
-                best = found
-        assert best is not None
-        return best
+        first, *others = (self._best_alpha(working, squared + dof, dof) for dof in self.dofs)
+        for found in others:
+            first = found if self.judge.better(found, first, CLEARLY) else first
+        return first
 
-    def _best_alpha(self, family: list[Candidate]) -> Candidate:
+    def _best_alpha(self, working: WorkingSets, squared: Floats, dof: float) -> Candidate:
         """The α nearest to the default among those that are not clearly worse than the best."""
-        best = self.judge.best(family)
-        if self.fixed.shrinkage is not None:
+        family: list[Candidate] = []
+        for cost, alpha in zip(squared, self.alphas.tolist(), strict=True):
+            start = family[-1].calibration if family else None
+            family.append(self.judge.candidate(working, cost, alpha, 0.0, dof, start))
+        best = min(family, key=self.judge.mean)
+        if len(family) == 1:
             return best
         near = sorted(family, key=lambda one: abs(math.log(one.shrinkage / DEFAULT_SHRINKAGE)))
         return next(one for one in near if one is best or not self.judge.better(best, one, CLEARLY))
@@ -283,10 +264,11 @@ class _Search:
             if place not in tried:
                 alpha, gamma = float(self.alphas[place[0]]), gammas[place[1]]
                 squared = pooled_costs(current.working, trial, alpha, gamma)
-                tried[place] = judge.best(
+                each = (
                     judge.candidate(current.working, squared + dof, alpha, gamma, dof)
                     for dof in self.dofs
                 )
+                tried[place] = min(each, key=judge.mean)
             return tried[place]
 
         n = len(gammas)

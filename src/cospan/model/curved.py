@@ -1,13 +1,7 @@
 """Sets of mapped rows that answer for a plain model: what samples cost them, and whether to.
 
 A curved model is an ordinary one, of rows that went through a :class:`~cospan.model.RowMap`
-first. All sets are scored by one matrix product: with M the sets' maps side by side,
-
-    y = x M        cost_k² = ν + Σ w_kj (y_j - a_kj)²
-
-For two sets one map serves both: with M_A⁻¹ M_B = U S Vᵀ it is M_A U, with the weights 1 and S².
-
-Whether curved features are worth it is a choice like the others: the leave-one-out log-loss
+first. Whether curved features are worth it is a choice like the others: the leave-one-out log-loss
 decides, and the plain model stays unless the curved one is clearly better. Where the sampled rows
 are not all rows, the rest is read again, through the map: at once if it is in memory and not much
 more, else once the sampled ones have shown that it is worth it.
@@ -31,6 +25,7 @@ from cospan.errors import InputError
 from cospan.model.calibration import Calibration
 from cospan.model.choice import CLEARLY, Candidate, Judge, tried_rows
 from cospan.model.curves import MOST_COLUMNS, RowMap, curve_map, landmark_map
+from cospan.model.prepared import WorkingSets, inverses
 from cospan.model.scoring import Squares
 from cospan.model.set_model import Model, SetCosts, Tried, chosen_sets
 from cospan.model.settings import Settings
@@ -119,21 +114,19 @@ class CurvedSets:
     def _table(self) -> tuple[Floats, Floats, Floats, Floats]:
         """A centre (D,), what mapped rows less it are multiplied with, a and w (K, m)."""
         g = self.costs.geometry
-        maps = [arrays.to_numpy(one) for one in self.costs.scoring_maps]
-        K, m = g.n_sets, maps[0].shape[1]
-        if K == 2:
-            turn, values, _ = np.linalg.svd(np.linalg.solve(*maps))
-            across = maps[0] @ turn
-            weights = np.stack([np.ones(m), values**2])
-        else:
-            across = np.concatenate(maps, axis=1)
-            weights = np.repeat(np.eye(K), m, axis=1)
+        joined, weights = self.costs.form()
+        across = arrays.to_numpy(joined)
+        if g.n_sets == 2:
+            # With M_A⁻¹ M_B = U S Vᵀ one map serves both: M_A U, with the weights 1 and S².
+            first, second = (arrays.to_numpy(one) for one in self.costs.scoring_maps)
+            turn, values, _ = np.linalg.svd(np.linalg.solve(first, second))
+            across, weights = first @ turn, np.stack([np.ones(len(values)), values**2])
         if self.costs.basis is not None:
             # Off the span of few rows every set has the variance α.
             inside = arrays.to_numpy(self.costs.basis)
             outside = scipy.linalg.null_space(inside.T)
             across = np.concatenate([inside @ across, outside], axis=1)
-            constant = np.full((K, outside.shape[1]), 1 / g.shrinkage)
+            constant = np.full((g.n_sets, outside.shape[1]), 1 / g.shrinkage)
             weights = np.concatenate([weights, constant], axis=1)
         across = arrays.to_numpy(g.per_unit())[:, None] * across
         center = arrays.to_numpy(g.center)
@@ -206,40 +199,15 @@ def with_curve(
     these sets, too.
     """
     size = settings.curved()
-    if size is None or not _possible(size, tried, settings, again):
+    if size is None:
+        return model
+    summaries = _with_rows(tried)
+    if not _possible(size, tried, summaries, settings, again):
         return model
     if mapping is None:
-        mapping = _map_for(tried, None if size == "auto" else int(size))
-    costs = _Trials(tried, mapping).fitted(settings, again, by_choice=size == "auto")
-    if costs is None:
-        return model
-    return replace(model, curve=CurvedSets(mapping, costs))
-
-
-def _possible(size: int | str, tried: Tried, settings: Settings, again: Again | None) -> bool:
-    """Can the sets have a curved model? What was given by number and cannot be is an error."""
-    prepared, alpha = tried.working.prepared, settings.shrinkage
-    inside = all(len(part.sample) == part.count for part in _with_rows(tried))
-    wrong = None
-    if not prepared.affine:
-        wrong = 'curve belongs to span="affine"; leave it out with span="linear".'
-    elif not isinstance(alpha, str) and alpha < FAST_SHRINKAGE:
-        wrong = f"curve needs a shrinkage of at least {FAST_SHRINKAGE:g}, or 'auto'."
-    elif tried.trial is None or not (inside or again):
-        wrong = (
-            "curve needs the rows, and these summaries do not hold them; use fit, or give "
-            "`again`, which reads them once more."
-        )
-    elif tried.working.n_varying == 0:
-        wrong = "curve needs features that vary."
-    if wrong and size != "auto":
-        raise InputError(wrong)
-    if wrong or size != "auto":
-        return wrong is None
-    # Who settles α, γ or ν wants the plain formula with that value.
-    free = all(x == "auto" for x in (settings.shrinkage, settings.pooling, settings.dof))
-    few = min(part.count for part in prepared.summaries) < _FEWEST_ROWS
-    return free and not few and settings.calibrate is not False and tried.squared is not None
+        mapping = _map_for(tried.working, summaries, None if size == "auto" else int(size))
+    costs = _fitted(tried, summaries, mapping, settings, again)
+    return model if costs is None else replace(model, curve=CurvedSets(mapping, costs))
 
 
 def _with_rows(tried: Tried) -> list[Summary]:
@@ -255,10 +223,41 @@ def _with_rows(tried: Tried) -> list[Summary]:
     return found
 
 
-def _map_for(tried: Tried, size: int | None) -> RowMap:
+def _possible(
+    size: int | str,
+    tried: Tried,
+    summaries: Sequence[Summary],
+    settings: Settings,
+    again: Again | None,
+) -> bool:
+    """Can the sets have a curved model? What was given by number and cannot be is an error."""
+    alpha = settings.shrinkage
+    inside = all(len(part.sample) == part.count for part in summaries)
+    wrong = None
+    if not tried.working.prepared.affine:
+        wrong = 'curve belongs to span="affine"; leave it out with span="linear".'
+    elif not isinstance(alpha, str) and alpha < FAST_SHRINKAGE:
+        wrong = f"curve needs a shrinkage of at least {FAST_SHRINKAGE:g}, or 'auto'."
+    elif tried.trial is None or not (inside or again):
+        wrong = (
+            "curve needs the rows, and these summaries do not hold them; use fit, or give "
+            "`again`, which reads them once more."
+        )
+    elif tried.working.n_varying == 0:
+        wrong = "curve needs features that vary."
+    if wrong and size != "auto":
+        raise InputError(wrong)
+    if wrong or size != "auto":
+        return wrong is None
+    # Who settles α, γ or ν wants the plain formula with that value.
+    free = all(x == "auto" for x in (alpha, settings.pooling, settings.dof))
+    few = min(part.count for part in summaries) < _FEWEST_ROWS
+    return free and not few and settings.calibrate is not False and tried.squared is not None
+
+
+def _map_for(working: WorkingSets, summaries: Sequence[Summary], size: int | None) -> RowMap:
     """The map of the sets' columns."""
-    working, prepared = tried.working, tried.working.prepared
-    samples = [part.sample.rows for part in _with_rows(tried)]
+    prepared, samples = working.prepared, [part.sample.rows for part in summaries]
     center = np.asarray(arrays.to_numpy(prepared.center), dtype=np.float64)
     if working.n_varying > MOST_COLUMNS:
         most = tried_rows(working.n_sets)
@@ -266,76 +265,70 @@ def _map_for(tried: Tried, size: int | None) -> RowMap:
         return landmark_map(center, per_unit, [rows[:most] for rows in samples], size)
     # The deviation of every column over all sets; 0 for a constant.
     unit = prepared.unit("own")
-    means = np.asarray(arrays.to_numpy(prepared.means), dtype=np.float64)
-    within = unit / np.where(unit > 0, unit, 1.0)
-    apart = (means - center) / np.where(unit > 0, unit, 1.0)
-    scale = np.asarray(unit * np.sqrt(within + np.mean(apart**2, axis=0)))
+    apart = (arrays.to_numpy(prepared.means) - center) * inverses(unit)
+    scale = np.asarray(unit * np.sqrt(1 + np.mean(apart**2, axis=0)))
     return curve_map(center, scale, np.concatenate(samples), size)
 
 
-class _Trials:
-    """Costs of mapped rows, beside those of the plain model."""
+def _fitted(
+    tried: Tried,
+    summaries: Sequence[Summary],
+    mapping: RowMap,
+    settings: Settings,
+    again: Again | None,
+) -> SetCosts | None:
+    """The costs of mapped rows; None where there is a choice and the plain model is better."""
+    samples = [part.sample for part in summaries]
+    sampled, rows = sum(map(len, samples)), sum(part.count for part in summaries)
+    at_hand = rows <= _MAPPED_AT_ONCE * sampled and getattr(again, "at_hand", False)
+    if again is not None and at_hand:
+        mapped = again(mapping)
+    else:
+        mapped = [mapped_summary(x.rows, x.weights, mapping) for x in samples]
+    settings, by_choice = replace(settings, units=mapping.units), settings.curve == "auto"
+    costs, better = _tried(mapped, samples, mapping, settings, tried if by_choice else None)
+    if not better:
+        return None
+    if at_hand or rows == sampled or again is None:
+        return costs
+    g = costs.geometry
+    chosen = replace(settings, shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof)
+    return _tried(again(mapping), samples, mapping, chosen, None)[0]
 
-    def __init__(self, tried: Tried, mapping: RowMap) -> None:
-        assert tried.trial is not None  # it is possible
-        self.tried, self.mapping, self.judge = tried, mapping, Judge(tried.trial)
-        self.summaries = _with_rows(tried)
 
-    def fitted(self, settings: Settings, again: Again | None, by_choice: bool) -> SetCosts | None:
-        """The costs of mapped rows; None where there is a choice and the plain model is better."""
-        samples = [part.sample for part in self.summaries]
-        sampled, rows = sum(map(len, samples)), sum(part.count for part in self.summaries)
-        # Are all rows so few more than the sampled ones that a trial can map them?
-        few_more = rows <= _MAPPED_AT_ONCE * sampled
-        at_hand = few_more and again is not None and getattr(again, "at_hand", False)
-        if again is not None and at_hand:
-            mapped = list(again(self.mapping))
-        else:
-            mapped = [mapped_summary(x.rows, x.weights, self.mapping) for x in samples]
-        if by_choice and not self._promising(mapped, settings):
-            return None
-        costs, squared = self._costs(mapped, settings)
-        if by_choice and not self._better(squared):
-            return None
-        if at_hand or rows == sampled:
-            return costs
-        assert again is not None  # it is possible
-        g = costs.geometry
-        chosen = replace(settings, shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof)
-        return self._costs(again(self.mapping), chosen)[0]
+def _tried(
+    mapped: Sequence[Summary],
+    samples: Sequence[RowSample],
+    mapping: RowMap,
+    settings: Settings,
+    plain: Tried | None,
+) -> tuple[SetCosts, bool]:
+    """Costs of mapped rows, chosen and calibrated on the samples of the plain ones.
 
-    def _costs(
-        self, mapped: Sequence[Summary], settings: Settings
-    ) -> tuple[SetCosts, Floats | None]:
-        """Costs of mapped rows, chosen and calibrated on the samples of the plain ones.
+    And whether they are clearly better than a plain model, where there is one to compare with.
+    """
+    rows = [np.asarray(arrays.to_numpy(mapping(x.rows)), dtype=np.float64) for x in samples]
+    parts = zip(mapped, samples, rows, strict=True)
+    whole = [replace(part, sample=replace(known, rows=own)) for part, known, own in parts]
 
-        And the leave-one-out squared costs of those.
-        """
-        whole = []
-        for part, known in zip(mapped, self.summaries, strict=True):
-            rows = np.asarray(arrays.to_numpy(self.mapping(known.sample.rows)), dtype=np.float64)
-            whole.append(replace(part, sample=replace(known.sample, rows=rows)))
-        settings = replace(settings, units=self.mapping.units, curve=None)
-        costs, tried = SetCosts.of_chosen(chosen_sets(whole, settings), settings)
-        return costs, tried.squared
+    def costs_by(settings: Settings) -> tuple[SetCosts, Floats | None]:
+        costs, found = SetCosts.of_chosen(chosen_sets(whole, settings), settings)
+        return costs, found.squared
 
-    def _promising(self, mapped: Sequence[Summary], settings: Settings) -> bool:
-        """Is it worth it to look for a pooling, which takes a factor for every two sets?
+    if plain is None or plain.trial is None:
+        return costs_by(settings)[0], True
+    judge = Judge(plain.trial)
 
-        Where curves without one are clearly worse than the plain model, many sets are spared it.
-        """
-        if len(self.summaries) == 2 or self.mapping.n_features < _FEW_FEATURES:
-            return True
-        squared = self._costs(mapped, replace(settings, pooling=0.0))[1]
-        return not self.judge.better(self._plain, self._candidate(squared), CLEARLY)
-
-    def _better(self, squared: Floats | None) -> bool:
-        return self.judge.better(self._candidate(squared), self._plain, CLEARLY)
-
-    @cached_property
-    def _plain(self) -> Candidate:
-        return self._candidate(self.tried.squared)
-
-    def _candidate(self, squared: Floats | None) -> Candidate:
+    def judged(squared: Floats | None) -> Candidate:
         assert squared is not None  # rows could be left out of the plain sets, and so of these
-        return self.judge.candidate(self.tried.working, squared.T, 0.0, 0.0, 0.0)
+        return judge.candidate(plain.working, squared.T, 0.0, 0.0, 0.0)
+
+    without = judged(plain.squared)
+    if len(samples) > 2 and mapping.n_features >= _FEW_FEATURES:
+        # A pooling takes a factor for every two sets: many are spared the search for one where
+        # curves without it are clearly worse than the plain model.
+        costs, squared = costs_by(replace(settings, pooling=0.0))
+        if judge.better(without, judged(squared), CLEARLY):
+            return costs, False
+    costs, squared = costs_by(settings)
+    return costs, judge.better(judged(squared), without, CLEARLY)

@@ -1,14 +1,11 @@
 """Curved features: a fixed map of every row to more columns, before anything is summarised.
 
 Means and covariances cannot see a ring inside a blob. Those of curved features can: every row x
-becomes [x, f(x)], in standardised coordinates, and nothing after that changes. Summaries of mapped
-rows merge, stream and run on Dask and on a GPU like any others.
+becomes [x, f(x)], in standardised coordinates, and nothing after that changes.
 
-**Few columns** (:class:`CurveMap`): every column x (standardised) gets the three features cos x,
-cos 2x and sin 2x, times √2. The covariances of the mapped rows then hold their products, which is
-how two columns together are seen: on sets with equal means and covariances, and on tables, this
-separated better than three to ten times as many random features of all columns at once. A column of
-few different values gets fewer: of two values every function is a line.
+**Few columns** (:class:`CurveMap`): every column x gets cos x, cos 2x and sin 2x, times √2. The
+covariances of the mapped rows hold their products, which is how two columns together are seen. A
+column of few different values gets fewer: of two values every function is a line.
 
 **Many columns** (:class:`LandmarkMap`; pictures, embeddings): how near a row is to each of some
 hundred landmarks. Rows go to their principal axes, and from there to Nyström's features of a
@@ -16,10 +13,9 @@ Gaussian kernel:
 
     y = z P      f_l = exp(-‖y - c_l‖²/2h²)      x → [y, f K^(-1/2)]     K_lm = f_l(c_m)
 
-A landmark c_l is the mean of a few rows that are near to each other, whichever set they are in.
-So no landmark is a row, and none knows a set. The kernel's features spread as far as the axes do
-in all. Which rows landmarks begin with depends on the rows, not on their order; of NumPy's
-generators only the bits are taken, which it promises to keep.
+A landmark c_l is the mean of a few rows near to each other: none is a row, none knows a set. Which
+rows landmarks begin with depends on the rows, not on their order; of NumPy's generators only the
+bits are taken, which it promises to keep.
 """
 
 from __future__ import annotations

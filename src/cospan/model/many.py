@@ -9,10 +9,10 @@ sets that may lack directions (Kempf, Goulart and Duncan 2021, arXiv:2102.09822)
 2. T = mean of (G_i + πI)⁻¹ with π = 1/K, which exists whatever a set lacks.
 3. T = Z diag(τ) Zᵀ, and H = ZᵀR, σ_ij = ‖Q_i z_j‖.
 
-τ is smallest, 1/(1/K + π), along directions that all sets have alike, and largest along those of
-a single set. Where eigenvalues coincide, or noise alone sets them apart, their eigenvectors are any
-basis. So among directions of equally many sets the G_i themselves choose it, and within what all
-sets have, and what one set has to itself, H is turned to orthogonal directions, strongest first.
+τ is smallest along directions that all sets have alike, and largest along those of a single set.
+Where eigenvalues coincide, or noise alone sets them apart, any basis of eigenvectors serves: the
+G_i choose it, and within what all sets have, and what one set has to itself, H is turned to
+orthogonal directions, strongest first.
 """
 
 from __future__ import annotations

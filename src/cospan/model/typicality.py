@@ -4,17 +4,12 @@ Typicality compares what a sample costs a set with what the set's own rows cost 
 
     p = (1 + number of the set's rows that cost at least as much) / (1 + number of rows)
 
-For a new row of the set every rank among the others is equally likely, whatever the distribution:
-p is uniform (a left-out row faces a set of one row less, which matters in one part in n).
+For a new row of the set p is uniform, whatever the distribution. Comparisons ask the same of
+:class:`UsualRows`, out of fold, where the cost is that of normal scores and of what lies beyond the
+range of most rows, so that heavy tails neither hide far-out rows nor make them all alike.
 
-Comparisons ask the same of :class:`UsualRows`, which takes no part in the angle: a row is compared
-with rows of its set out of fold. There the cost is that of normal scores, within the range of most
-rows, and what lies beyond the range, so that heavy tails neither hide far-out rows nor make them
-all alike.
-
-No rank is below 1/(n + 1), so among few rows none would ever be called "neither". What decides
-that are the same ranks up to the largest costs, and from there on the tail of these
-(``cospan.base.tails``).
+No rank is below 1/(n + 1), so among few rows none would ever be called "neither": beyond the
+largest costs the tail of these decides (``cospan.base.tails``).
 """
 
 from __future__ import annotations

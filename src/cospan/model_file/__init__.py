@@ -13,18 +13,19 @@ from cospan.model_file.container import (
     PROFILE_VERSION,
     Parts,
     Reader,
-    file_bytes,
     is_file_of,
     packed,
     profile_rows,
+    read_parts,
     row_tensors,
     rows_in,
     unpacked,
+    write_parts,
 )
 from cospan.model_file.models import FORMAT_VERSION, from_bytes, load, save, to_bytes
 
 __all__ = [
-    "FORMAT_VERSION", "PROFILE", "PROFILE_VERSION", "Parts", "Reader", "file_bytes", "from_bytes",
-    "is_file_of", "load", "packed", "profile_rows", "row_tensors", "rows_in", "save", "to_bytes",
-    "unpacked",
+    "FORMAT_VERSION", "PROFILE", "PROFILE_VERSION", "Parts", "Reader", "from_bytes", "is_file_of",
+    "load", "packed", "profile_rows", "read_parts", "row_tensors", "rows_in", "save", "to_bytes",
+    "unpacked", "write_parts",
 ]  # fmt: skip

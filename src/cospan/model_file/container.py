@@ -12,9 +12,9 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,10 @@ from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
 
 from cospan._version import VERSION
+from cospan.base.files import whole_file
 from cospan.base.text import printable
-from cospan.base.types import Floats
-from cospan.errors import ModelFileError
+from cospan.base.types import Data, Floats, Record, Values
+from cospan.errors import InputError, ModelFileError
 
 #: What the file of a reference is called in its header, and its format.
 PROFILE, PROFILE_VERSION = "cospan profile", 5
@@ -35,13 +36,14 @@ _ENTRY, _LENGTH_BYTES = "cospan", 8
 _MAX_HEADER = 2**27
 _NOT_OURS = "This is not a cospan model file, or a damaged one."
 _LARGEST = sys.float_info.max
+Made = TypeVar("Made")
 
 
 class Parts(NamedTuple):
     """A model as it is written: settings as JSON values, arrays by name."""
 
-    settings: dict[str, Any]
-    tensors: dict[str, NDArray[Any]]
+    settings: Record
+    tensors: dict[str, Values]
 
     def inside(self, name: str) -> Parts:
         """The same as a part of another model, which calls it by this name."""
@@ -57,7 +59,7 @@ class Reader:
     def __init__(
         self,
         settings: Mapping[str, Any],
-        tensors: Mapping[str, NDArray[Any]],
+        tensors: Mapping[str, Values],
         lengths: dict[str, int] | None = None,
     ) -> None:
         self.settings = settings
@@ -170,7 +172,7 @@ def unpacked(data: bytes, kind: str, version: int) -> Parts:
     return Parts(about["settings"], tensors)
 
 
-def _about(header: bytes) -> dict[str, Any]:
+def _about(header: bytes) -> Record:
     """What the header says of one of our files."""
     try:
         metadata = json.loads(header.decode())["__metadata__"]
@@ -182,7 +184,7 @@ def _about(header: bytes) -> dict[str, Any]:
         raise ModelFileError(_NOT_OURS) from None
 
 
-def _digest(about: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> str:
+def _digest(about: Mapping[str, object], tensors: Mapping[str, Values]) -> str:
     whole = hashlib.sha256(json.dumps(about, allow_nan=False, sort_keys=True).encode())
     for name, array in sorted(tensors.items()):
         whole.update(f"{name} {array.dtype} {array.shape}".encode())
@@ -190,7 +192,7 @@ def _digest(about: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> st
     return whole.hexdigest()
 
 
-def row_tensors(rows: Any) -> dict[str, NDArray[Any]]:
+def row_tensors(rows: Data) -> dict[str, Values]:
     """Rows as they came, a table or an array, as arrays of a file."""
     if isinstance(rows, np.ndarray):
         return {"rows": np.ascontiguousarray(rows, dtype=np.float64)}
@@ -202,7 +204,7 @@ def row_tensors(rows: Any) -> dict[str, NDArray[Any]]:
     return {"table": np.frombuffer(sink.getvalue(), dtype=np.uint8)}
 
 
-def rows_in(tensors: Mapping[str, NDArray[Any]]) -> Any:
+def rows_in(tensors: Mapping[str, Values]) -> Data:
     """The rows that :func:`row_tensors` wrote."""
     if "rows" in tensors:
         return tensors["rows"]
@@ -214,13 +216,31 @@ def rows_in(tensors: Mapping[str, NDArray[Any]]) -> Any:
         raise ModelFileError("The file's rows cannot be read; make it again.") from None
 
 
-def profile_rows(path: str | os.PathLike[str]) -> tuple[str, Any]:
+def profile_rows(path: str | os.PathLike[str]) -> tuple[str, Data]:
     """The name of a reference and the rows that its profile keeps."""
+    kind = PROFILE, PROFILE_VERSION
+    return read_parts(path, kind, lambda read: (read.value("name", str), rows_in(read.tensors)))
+
+
+def write_parts(path: str | os.PathLike[str], kind: tuple[str, int], parts: Parts) -> Path:
+    """Write settings and arrays to a file of this kind and version, whole or not at all."""
+    with whole_file(path) as temporary:
+        temporary.write_bytes(packed(parts, *kind))
+    return Path(path)
+
+
+def read_parts(
+    path: str | os.PathLike[str], kind: tuple[str, int], made: Callable[[Reader], Made]
+) -> Made:
+    """What a file of this kind and version holds; errors name the file."""
     try:
-        settings, tensors = unpacked(file_bytes(path), PROFILE, PROFILE_VERSION)
-        return str(settings.get("name", "")), rows_in(tensors)
-    except ModelFileError as error:
+        return made(Reader(*unpacked(file_bytes(path), *kind)))
+    except (ModelFileError, InputError) as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from error
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise ModelFileError(
+            f"{os.fspath(path)}: The file is damaged: its parts do not fit."
+        ) from error
 
 
 def file_bytes(path: str | os.PathLike[str]) -> bytes:

@@ -5,23 +5,12 @@
 - `alarm`: standardised values, sums, thresholds, episodes
 - `profile`: a reference with its own windows, in little room
 - `result`: every window, judged by all before it
-- `files`: profiles and monitorings as files that several processes may add to
 - `api`: all of it in one call
 """
 
 from .api import monitor
-from .files import is_monitoring_file, is_profile_file
 from .profile import Profile
-from .result import Episode, Monitoring, Window
+from .result import Episode, Monitoring, Window, is_monitoring_file
 from .windows import Every
 
-__all__ = [
-    "Episode",
-    "Every",
-    "Monitoring",
-    "Profile",
-    "Window",
-    "is_monitoring_file",
-    "is_profile_file",
-    "monitor",
-]
+__all__ = ["Episode", "Every", "Monitoring", "Profile", "Window", "is_monitoring_file", "monitor"]

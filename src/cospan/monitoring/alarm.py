@@ -26,14 +26,14 @@ from .windows import Every
 FEWEST_WINDOWS = 14
 #: Patterns are learned from this many of their periods on.
 PERIODS = 4
-#: Slack k = 1/2 + 1/√W: a shift below the error of the reference's own mean cannot be told.
-SLACK = 0.5
+#: Slack k = 3/4 + 1/√W: a shift below the error of the reference's own mean cannot be told.
+SLACK = 0.75
 #: Standard errors that are added to an autocorrelation, the smallest to divide by, and the largest.
 ERRORS, LEAST_ALIKE, MOST_ALIKE = 1.5, 0.05, 0.97
 #: The threshold of a function is h (1 + RESEMBLING g / W).
 RESEMBLING = 6.0
-#: Simulated functions, all AR(1/2): where windows are independent alarms are rarer than stated.
-SIMULATED, AR, SEED = 20_000, 0.5, 7
+#: Simulated functions, and how windows follow each other in one half and in the other: AR(1).
+SIMULATED, AR, SEED = 20_000, (0.0, 0.5), 7
 #: The share of the largest sums that an exponential is fitted to, and the most windows simulated.
 TAIL, MOST_SIMULATED = 0.01, 400
 #: Kinds of functions that say something of two columns, or of one given the others.
@@ -49,21 +49,26 @@ def long_run(D: Floats) -> Floats:
     """How many times the variance of a sum of windows exceeds that of independent ones.
 
     D are deviations, (windows, functions). 1 + 2 r / (1 - φ), r the first autocorrelation with an
-    allowance for its error, φ how slowly it decays.
+    allowance for its error, φ how slowly it decays. Autocorrelations are drawn to their mean over
+    the functions as far as they differ by chance (James and Stein).
     """
     W = len(D)
-    total = np.maximum((D * D).sum(axis=0), 1e-12)
+    total = (D * D).sum(axis=0)
+    varies = total > 1e-9
 
     def lagged(lag: int) -> Floats:
-        r = (D[lag:] * D[:-lag]).sum(axis=0) / total
+        r = (D[lag:] * D[:-lag]).sum(axis=0) / np.where(varies, total, 1.0)
         return np.asarray(r + (1 + 3 * r) / W)
 
     r1, r2 = lagged(1), lagged(2)
-    error = np.sqrt(np.clip(1 - r1 * r1, 0, 1) / W)
-    r = np.clip(r1 + ERRORS * error, 0, MOST_ALIKE)
+    mean = r1[varies].mean() if varies.any() else 0.0
+    scatter = W * float(((r1[varies] - mean) ** 2).sum())
+    own = float(np.clip(1 - (varies.sum() - 3) / max(scatter, 1e-9), 0, 1))
+    error = np.sqrt(own * np.clip(1 - r1 * r1, 0, 1) / W)
+    r = np.clip(mean + own * (r1 - mean) + ERRORS * error, 0, MOST_ALIKE)
     slow = np.clip(r2 / np.maximum(r1, LEAST_ALIKE), r, MOST_ALIKE)
     phi = np.where(np.minimum(r1, r2) > 2 / np.sqrt(W), slow, r)
-    return np.where(total > 1e-9, 1 + 2 * r / (1 - phi), 1.0)
+    return np.where(varies, 1 + 2 * r / (1 - phi), 1.0)
 
 
 @cache
@@ -71,25 +76,26 @@ def threshold(windows: int, functions: int, rate: float, per_year: float) -> flo
     """h for `rate` false alarms a year over so many functions, by simulation.
 
     >>> low, high = threshold(90, 100, 1.0, 365.0), threshold(30, 100, 1.0, 365.0)
-    >>> 6 < low < high < 30
+    >>> 4 < low < high < 20
     True
     """
     W, T = min(windows, MOST_SIMULATED), int(min(np.ceil(per_year), MOST_SIMULATED))
-    rng = np.random.default_rng(SEED)
-    X = rng.standard_normal((W + T, SIMULATED), dtype=np.float32)
-    for t in range(1, W + T):
-        X[t] = np.float32(AR) * X[t - 1] + np.float32(np.sqrt(1 - AR**2)) * X[t]
-    mean = X[:W].mean(axis=0)
-    D = X[:W] - mean
-    g = long_run(D)
-    sd = np.sqrt((D * D).sum(axis=0) / (W - 1) * g)
-    k = slack(W)
-    up, down, top = np.zeros((3, SIMULATED), dtype=np.float32)
-    for x in X[W:]:
-        z = (x - mean) / sd
-        up, down = np.maximum(0, up + z - k), np.maximum(0, down - z - k)
-        top = np.maximum(top, np.maximum(up, down))
-    largest = np.sort(top / (1 + RESEMBLING * g / W))
+    rng, k, tops = np.random.default_rng(SEED), slack(W), []
+    for phi in np.array(AR, dtype=np.float32):
+        X = rng.standard_normal((W + T, SIMULATED // len(AR)), dtype=np.float32)
+        for t in range(1, W + T):
+            X[t] = phi * X[t - 1] + np.sqrt(1 - phi**2) * X[t]
+        mean = X[:W].mean(axis=0)
+        D = X[:W] - mean
+        g = long_run(D)
+        sd = np.sqrt((D * D).sum(axis=0) / (W - 1) * g)
+        up, down, top = np.zeros((3, X.shape[1]))
+        for x in X[W:]:
+            z = (x - mean) / sd
+            up, down = np.maximum(0, up + z - k), np.maximum(0, down - z - k)
+            top = np.maximum(top, np.maximum(up, down))
+        tops.append(top / (1 + RESEMBLING * g / W))
+    largest = np.sort(np.concatenate(tops))
     chance = -np.expm1(-rate * T / per_year / functions)
     if chance >= TAIL:
         return float(np.quantile(largest, 1 - chance))
@@ -194,7 +200,9 @@ def follow(Z: Floats, H: Floats, k: float) -> tuple[Floats, list[Run]]:
         over = S <= 0
         if new.any():
             if now is None:
-                now = Run(int(zero[first]) + 1, t, np.full(m, -np.inf))
+                since = both[zero[first] + 1 : t + 1, first][::-1].cumsum()
+                clearest = np.argmax(since / np.sqrt(np.arange(1, len(since) + 1)))
+                now = Run(t - int(clearest), t, np.full(m, -np.inf))
                 runs.append(now)
             now.announced[t] = (np.flatnonzero(new) % (m // 2)).tolist()
         if now is not None:

@@ -10,37 +10,37 @@ from contextlib import suppress
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from inspect import signature
-from typing import Any
 
 import numpy as np
 
 from cospan.base.checks import as_option, is_real
 from cospan.base.notes import Note, warn
+from cospan.base.types import Data, Option, Record
 from cospan.comparison import compare
 from cospan.data import Options, Source
 from cospan.errors import CospanError, CospanWarning, InputError
+from cospan.model_file import PROFILE, is_file_of
 
-from .files import is_monitoring_file, is_profile_file
 from .profile import Profile
-from .result import FEWEST_ROWS, Monitoring, Window
+from .result import FEWEST_ROWS, Monitoring, Window, is_monitoring_file
 from .windows import Every, Kept, as_every, opened, read_windows
 
 Progress = Callable[[str, int, int | None], None]
 
 
 def monitor(
-    reference: Any,
-    data: Any,
+    reference: Data,
+    data: Data,
     *,
-    time: Any = None,
-    every: Any = None,
+    time: Option = None,
+    every: Option = None,
     false_alarms: float | None = None,
     details: str = "alarms",
     rolling: bool | None = None,
     name: str | None = None,
     seed: int = 0,
     progress: Progress | None = None,
-    **options: Any,
+    **options: Option,
 ) -> Monitoring:
     """Compare data with a reference, window by window, and say since when something is different.
 
@@ -106,18 +106,18 @@ def monitor(
 
 
 def _begun(
-    reference: Any,
-    time: Any,
-    every: Any,
+    reference: Data,
+    time: Option,
+    every: Option,
     rate: float | None,
     rolling: bool | None,
-    options: dict[str, Any],
+    options: Record,
 ) -> Monitoring:
     """The monitoring to go on from, or a new one without windows."""
     path = os.fspath(reference) if isinstance(reference, str | os.PathLike) else ""
     if path and is_monitoring_file(path):
         reference = Monitoring.load(path)
-    elif path and (is_profile_file(path) or path.endswith(".cospan")):
+    elif path and (is_file_of(path, PROFILE) or path.endswith(".cospan")):
         reference = Profile.load(path)
     if isinstance(reference, Monitoring):
         own = ("false_alarms", rate, reference.rate), ("rolling", rolling, reference.rolling)
@@ -138,7 +138,7 @@ def _begun(
     return Monitoring(profile, none, {}, float(rate or 1), "", bool(rolling), said)
 
 
-def _same_every(profile: Profile, every: Any) -> Every:
+def _same_every(profile: Profile, every: Option) -> Every:
     """How long windows are: as asked, and as the reference's are."""
     length = profile.every if every is None else as_every(every)
     if length is None:
@@ -156,10 +156,10 @@ def _same_every(profile: Profile, every: Any) -> Every:
 
 def _measured(
     past: Monitoring,
-    data: Any,
-    time: Any,
+    data: Data,
+    time: Option,
     name: str | None,
-    options: dict[str, Any],
+    options: Record,
     notes: list[Note],
 ) -> tuple[Monitoring, Kept]:
     """The monitoring with the windows of the data, and their rows."""
@@ -185,7 +185,7 @@ def _measured(
         )
         notes.append(Note("window replaced", text, loud=True))
     both = zip(new.codes.tolist(), new.counts.tolist(), findings, strict=True)
-    met = {c: Window(c, **every.names(c), rows=n, findings=found) for c, n, found in both}
+    met = {code: Window(code, every, n, found) for code, n, found in both}
     longer = replace(
         past,
         measured=old.joined(new),

@@ -11,7 +11,6 @@ numbers, in the user's units, are there to be shown and raise no alarm.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,9 +18,9 @@ from numpy.typing import NDArray
 from scipy import special
 
 from cospan.base.keys import row_keys
-from cospan.base.types import Floats, Index
+from cospan.base.types import Data, Floats, Index, Record, Values
 from cospan.data import Encoder, EncodingPlan
-from cospan.evidence import Held, Reading, legendre, normal_scores
+from cospan.evidence import Held, Ranks, Reading, legendre, normal_scores
 
 #: Functions that are watched at most, relations among them, and levels of a category.
 MOST_FUNCTIONS, MOST_RELATIONS, LEVELS = 500, 60, 8
@@ -37,8 +36,6 @@ RIDGE = 0.02
 RUNS = 5
 #: A correlation needs more rows than these, both columns must vary, and 1 is not on Fisher's scale.
 FEW_ROWS, VARIES, NEARLY_ONE = 6, 1e-3, 0.98
-#: Windows whose means vary by more deviations than this do not vary by chance.
-MOST_SHIFT = 2.0
 #: Which functions stay where there are too many.
 FIRST = (
     "mean", "missing", "new", "stuck", "spread", "level", "given", "scatter", "shape", "relation",
@@ -70,7 +67,7 @@ class Read(NamedTuple):
     absurd: Mapping[str, int]
     unread: Mapping[str, int]
 
-    def take(self, at: Index) -> Read:
+    def take(self, at: Index | slice) -> Read:
         """Some of the rows."""
         parts = (one._replace(values=one.values[at]) for one in self.readings)
         return self._replace(readings=tuple(parts))
@@ -80,7 +77,7 @@ class Read(NamedTuple):
         return row_keys([one.values for one in self.readings])
 
 
-def read_rows(rows: Any, plan: EncodingPlan | None, names: Sequence[str]) -> Read:
+def read_rows(rows: Data, plan: EncodingPlan | None, names: Sequence[str]) -> Read:
     """Rows as they came, as numbers and codes of levels; NaN where a value is missing."""
     if plan is None:
         return Read(tuple(names), tuple(Reading(j, "", x) for j, x in enumerate(rows.T)), {}, {})
@@ -119,13 +116,12 @@ class Windowed:
         self.rows = np.diff(np.append(starts, n)).astype(np.float64)
         self.of = np.repeat(np.arange(len(starts)), self.rows.astype(np.intp))
 
-    def sums(self, values: NDArray[Any]) -> Floats:
+    def sums(self, values: Values) -> Floats:
         return np.asarray(np.add.reduceat(values.astype(np.float64), self.starts, axis=0))
 
-    def mean(self, values: Floats, known: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """The mean of the known values of each window, and how many there are."""
-        n = self.sums(known)
-        return self.sums(np.where(known, values, 0.0)) / np.maximum(n, 1), n
+    def mean(self, values: Floats, known: NDArray[np.bool_]) -> Floats:
+        """The mean of the known values of each window."""
+        return self.sums(np.where(known, values, 0.0)) / np.maximum(self.sums(known), 1)
 
     def most_frequent(self, values: Floats) -> Floats:
         """How often the most frequent value of each window occurs."""
@@ -140,26 +136,28 @@ class Windowed:
 
 
 class Functions:
-    """Functions of a window, as rows of the reference fix them."""
+    """Functions of a window, as rows of the reference fix them; `table` says what they are."""
 
     def __init__(self, read: Read, run: Index) -> None:
         """Learn from rows of the reference; `run` is the run of windows of each one."""
-        self.orders: list[Floats] = []  # of each reading the sorted values of a number
+        self.ranks: list[Ranks] = []  # of each reading the ranks among its values
         self.levels: list[list[int]] = []  # of each reading the codes of levels that are watched
         self.scored: list[tuple[int, int]] = []  # the place of a reading, and a level's code or -1
         for place, one in enumerate(read.readings):
-            known = one.values[~np.isnan(one.values)]
-            self.orders.append(np.sort(known) if one.levels is None else np.zeros(0))
-            codes, counts = np.unique(known[known != NEW], return_counts=True)
+            known = (
+                one.values if one.levels is None else np.where(one.values < 0, np.nan, one.values)
+            )
+            values, counts = _counted(known)
+            self.ranks.append(Ranks.learn(values, counts))
             first = np.argsort(-counts, kind="stable")[: LEVELS if one.levels else 0]
-            self.levels.append(codes[first].astype(int).tolist())
+            self.levels.append(values[first].astype(int).tolist())
             share = counts[first] / len(one.values)
-            common = codes[first[(share > SHARE) & (share < 1 - SHARE)]].astype(int).tolist()
+            common = values[first[(share > SHARE) & (share < 1 - SHARE)]].astype(int).tolist()
             scored = [-1] if one.levels is None else common[:1] if len(common) == 2 else common
             self.scored += [(place, level) for level in scored if one.related]
         del self.scored[MOST_SCORES:]
         self.center, self.unit = np.zeros(len(self.scored)), np.ones(len(self.scored))
-        G = self.scores(read, self.ranks(read))
+        G = self._scores(read, self._normal(read))
         self.center, self.unit = G.mean(axis=0), np.maximum(G.std(axis=0), 1e-9)
         G = (G - self.center) / self.unit
         column = np.array([read.readings[k].column for k, _ in self.scored], dtype=np.intp)
@@ -167,81 +165,101 @@ class Functions:
         self.left = np.flatnonzero([level < 0 for _, level in self.scored])  # scores of numbers
         if len(set(column.tolist())) < 2:
             self.left = self.left[:0]
-        # What the others leave of these, without each run, and by all rows; and sorted, what is
-        # left of the reference's own rows out of their run.
+        # What the others leave of these, without each run, and by all rows; and ranks among what is
+        # left of the reference's own rows out of their run, and among its size.
         others = [G[run != f] if (run != f).any() else G for f in range(RUNS)]
         self.solve = [_solve(part, column, self.left) for part in (*others, G)]
         rest = np.stack([G @ solve for solve in self.solve[:RUNS]])[run, np.arange(len(G))]
         for k, j in enumerate(self.left):  # of a missing value nothing is left
             rest[np.isnan(read.readings[self.scored[j][0]].values), k] = np.nan
-        self.sides, self.sizes = np.sort(rest.T, axis=1), np.sort(np.abs(rest).T, axis=1)
+        self.sides = [Ranks.learn(*_counted(x)) for x in rest.T]
+        self.sizes = [Ranks.learn(*_counted(np.abs(x))) for x in rest.T]
+        every = [
+            one for one, _, _ in self._measured(read.take(slice(2)), np.zeros(1, np.intp), RUNS)
+        ]
+        self.chosen = _chosen(every)
+        self.table = tuple(every[k] for k in self.chosen)
 
-    def ranks(self, read: Read) -> dict[int, Floats]:
-        """Ranks of numbers among the reference's, from -1 to 1; NaN where there is no value."""
-        found = {}
-        for place, (one, order) in enumerate(zip(read.readings, self.orders, strict=True)):
-            if one.levels is None:
-                found[place] = np.where(np.isnan(one.values), np.nan, _ranked(one.values, order))
-        return found
-
-    def scores(self, read: Read, ranks: Mapping[int, Floats]) -> Floats:
-        """Normal scores of numbers and indicators of levels, standardised by the reference."""
-        found = np.empty((len(read.readings[0].values), len(self.scored)))
-        for k, (place, level) in enumerate(self.scored):
-            if level >= 0:
-                found[:, k] = read.readings[place].values == level
-            else:
-                found[:, k] = np.nan_to_num(normal_scores(ranks[place]))
-        return (found - self.center) / self.unit
-
-    def measured(self, read: Read, starts: Index, run: int = RUNS) -> Iterator[Measure]:
-        """Every function of the windows that begin at `starts`.
+    def measure(self, read: Read, starts: Index, run: int = RUNS) -> tuple[Floats, Floats]:
+        """Values of the windows that begin at `starts`, (windows, functions), and rows behind them.
 
         Of windows of the reference, `run` is the run to leave out.
         """
+        found = list(self._measured(read, starts, run))
+        values, n = (np.column_stack([found[j][k] for j in self.chosen]) for k in (1, 2))
+        return values, n
+
+    def _normal(self, read: Read) -> dict[int, Floats]:
+        """Normal scores of numbers among the reference's; NaN where there is no value."""
+        numbers = {k: one.values for k, one in enumerate(read.readings) if one.levels is None}
+        return {
+            k: np.where(np.isnan(x), np.nan, normal_scores(self.ranks[k].of(x)))
+            for k, x in numbers.items()
+        }
+
+    def _scores(self, read: Read, normal: Mapping[int, Floats]) -> Floats:
+        """Normal scores of numbers and indicators of levels, standardised by the reference."""
+        found = np.empty((len(read.readings[0].values), len(self.scored)))
+        for k, (place, level) in enumerate(self.scored):
+            own = read.readings[place].values == level if level >= 0 else normal[place]
+            found[:, k] = np.nan_to_num(own)
+        return (found - self.center) / self.unit
+
+    def _measured(self, read: Read, starts: Index, run: int) -> Iterator[Measure]:
+        """Every function of the windows that begin at `starts`."""
         windows = Windowed(starts, len(read.readings[0].values))
-        ranks = self.ranks(read)
-        told: set[int] = set()
+        normal, told = self._normal(read), set[int]()
         for place, one in enumerate(read.readings):
             name, known = read.names[one.column], ~np.isnan(one.values)
             if one.column not in told:
                 told.add(one.column)
                 yield Watched("missing", name), windows.sums(~known), windows.rows
-            if one.levels is not None:
-                yield from self._levels(place, one, name, windows)
-                continue
-            average, n = windows.mean(one.values, known)
-            yield Watched("average", name, one.part), average, n
-            mean, *others = (windows.mean(values, known)[0] for values in legendre(ranks[place]))
-            yield Watched("mean", name, one.part), mean, n
-            both = zip(("spread", "shape", "shape"), without_shift(mean, others), strict=True)
-            for kind, values in both:
-                yield Watched(kind, name, one.part), values, n
-            yield Watched("stuck", name, one.part), windows.most_frequent(one.values), n
-            far = _far(one.values, self.orders[place])
-            yield Watched("new", name, one.part), windows.sums(far), n
+            own = self._levels if one.levels is not None else self._number
+            for kind, detail, values in own(place, one, normal, known, windows):
+                yield Watched(kind, name, detail), values, windows.sums(known)
         if len(self.scored) < 2:
             return
-        G = self.scores(read, ranks)
-        rest = (G @ self.solve[run]).T
-        for j, sides, sizes, x in zip(self.left, self.sides, self.sizes, rest, strict=True):
+        G = self._scores(read, normal)
+        for j, sides, sizes, x in zip(
+            self.left, self.sides, self.sizes, (G @ self.solve[run]).T, strict=True
+        ):
             one = read.readings[self.scored[j][0]]
             name, known = read.names[one.column], ~np.isnan(one.values)
-            given, n = windows.mean(3**0.5 * _ranked(x, sides), known)
-            scatter, _ = windows.mean(3**0.5 * _ranked(np.abs(x), sizes), known)
-            yield Watched("given", name, one.part), given, n
-            yield Watched("scatter", name, one.part), scatter, n
+            for kind, ranks in (("given", sides.of(x)), ("scatter", sizes.of(np.abs(x)))):
+                values = windows.mean(legendre(ranks)[0], known)
+                yield Watched(kind, name, one.part), values, windows.sums(known)
         yield from self._relations(G, read, windows)
 
-    def _levels(self, place: int, one: Reading, name: str, windows: Windowed) -> Iterator[Measure]:
+    def _number(
+        self, place: int, one: Reading, normal: Mapping[int, Floats], known: Any, windows: Windowed
+    ) -> Iterator[tuple[str, str, Floats]]:
+        """Of a number its average, mean rank, spread, shape, most frequent and far-out values."""
+        yield "average", one.part, windows.mean(one.values, known)
+        yield "mean", one.part, windows.mean(legendre(self.ranks[place].of(one.values))[0], known)
+        # About the window's own mean: days whose means vary would else have spreads that vary with
+        # the square of it, with long tails.
+        about = normal[place] - windows.mean(normal[place], known)[windows.of]
+        polynomials = legendre(2 * special.ndtr(about) - 1)[1:]
+        for kind, values in zip(("spread", "shape", "shape"), polynomials, strict=True):
+            yield kind, one.part, windows.mean(values, known)
+        yield "stuck", one.part, windows.most_frequent(one.values)
+        # Further from the reference's values than these are from each other. Records come in
+        # clusters, but do not go that far: another unit does, and a number for a gap.
+        low, high = self.ranks[place].values[[0, -1]]
+        far = (one.values < 2 * low - high) | (one.values > 2 * high - low)
+        yield "new", one.part, windows.sums(far)
+
+    def _levels(
+        self, place: int, one: Reading, normal: Mapping[int, Floats], known: Any, windows: Windowed
+    ) -> Iterator[tuple[str, str, Floats]]:
+        """Of a category the rows with each level, with any other, and with one that is new."""
         names, watched = one.levels or (), self.levels[place]
-        n = windows.sums(~np.isnan(one.values))
         for code in watched[1:] if len(names) == 2 else watched:
-            yield Watched("level", name, names[code]), windows.sums(one.values == code), n
+            yield "level", names[code], windows.sums(one.values == code)
         if len(names) > len(watched):
-            rest = ~np.isin(one.values, (*watched, NEW)) & ~np.isnan(one.values)
-            yield Watched("level", name, "any other"), windows.sums(rest), n
-        yield Watched("new", name), windows.sums(one.values == NEW), n
+            rest = ~np.isin(one.values, (*watched, NEW)) & known
+            yield "level", "any other", windows.sums(rest)
+        yield "new", "", windows.sums(one.values == NEW)
 
     def _relations(self, G: Floats, read: Read, windows: Windowed) -> Iterator[Measure]:
         """Each window's own correlations, on Fisher's scale."""
@@ -257,36 +275,13 @@ class Functions:
             yield Watched("relation", names[i], names[j]), x, np.where(varies, n - 3.0, 0.0)
 
 
-def _far(values: Floats, order: Floats) -> NDArray[np.bool_]:
-    """Whether a value is further from those of the reference than they are from each other.
-
-    Records come in clusters, but do not go that far: another unit does, and a number for a gap.
-    """
-    if not len(order):
-        return np.zeros(len(values), dtype=bool)
-    low, high = order[[0, -1]]
-    return np.asarray((values < 2 * low - high) | (values > 2 * high - low))
+def _counted(values: Floats) -> tuple[Floats, Index]:
+    """Different known values and how often each occurs; one 0 where there are none."""
+    known = values[~np.isnan(values)]
+    return np.unique(known if len(known) else np.zeros(1), return_counts=True)
 
 
-@cache
-def _shifted(points: int = 201, nodes: int = 60) -> list[Floats]:
-    """Means of the scores of the ranks of a normal column that is shifted."""
-    x, weight = np.polynomial.hermite_e.hermegauss(nodes)
-    rank = 2 * special.ndtr(x + np.linspace(-MOST_SHIFT, MOST_SHIFT, points)[:, None]) - 1
-    return [score @ weight / weight.sum() for score in legendre(rank)]
-
-
-def without_shift(mean: Floats, others: Sequence[Floats]) -> Iterator[Floats]:
-    """Spread and shape about the window's own mean: without what a shift makes of them.
-
-    Days whose means vary would else have spreads that vary with the square of it, with long tails.
-    """
-    shifted, *curves = _shifted()
-    for values, curve in zip(others, curves, strict=True):
-        yield values - np.interp(mean, shifted, curve, left=0.0, right=0.0)
-
-
-def chosen_functions(table: Sequence[Watched]) -> Index:
+def _chosen(table: Sequence[Watched]) -> Index:
     """Places of the functions that are watched: of too many those that say most."""
     watched = [k for k, one in enumerate(table) if one.kind != "average"]
     first = sorted(watched, key=lambda k: FIRST.index(table[k].kind))[:MOST_FUNCTIONS]
@@ -303,22 +298,20 @@ def standard_values(table: Sequence[Watched], values: Floats, n: Floats, usual: 
     >>> standard_values([never, often], counts, n, np.array([0.0, 0.2])).round(2).tolist()
     [[0.4, 0.0]]
     """
+
+    def arcsine(count: Floats) -> Floats:
+        return np.asarray(2 * np.arcsin(np.sqrt((np.clip(count, 0, n) + 0.375) / (n + 0.75))))
+
     kinds = np.array([one.kind for one in table])
     never = np.isin(kinds, ("missing", "new")) & (usual == 0)
-    moved = _arcsine(values, n) - _arcsine(np.where(kinds == "stuck", 0.0, usual) * n, n)
+    moved = arcsine(values) - arcsine(np.where(kinds == "stuck", 0.0, usual) * n)
     first = 2 * values / np.sqrt(np.maximum(n, 1))
     return np.where(never, first, np.where(np.isin(kinds, SHARES), moved, values))
 
 
-def _arcsine(count: Floats, n: Floats) -> Floats:
-    """A share on a scale where its sampling variance is 1/n, whatever it is."""
-    share = (np.clip(count, 0, n) + 0.375) / (n + 0.75)
-    return np.asarray(2 * np.arcsin(np.sqrt(share)))
-
-
 def held_columns(table: Sequence[Watched], values: Floats, n: Floats) -> dict[str, Held]:
     """What a window holds in each column: its mean, or shares of levels, and of missing values."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Record] = {}
     for one, value, count in zip(table, values.tolist(), n.tolist(), strict=True):
         own = found.setdefault(one.column, {"levels": {}})
         share = value / max(count, 1)
@@ -329,18 +322,6 @@ def held_columns(table: Sequence[Watched], values: Floats, n: Floats) -> dict[st
         elif one.kind == "level":
             own["levels"][one.detail] = share
     return {column: Held(**own) for column, own in found.items()}
-
-
-def _ranked(values: Floats, order: Floats) -> Floats:
-    """Mid-ranks among sorted values, NaN at their end left out; 0 where there are none."""
-    order = order[: len(order) - int(np.isnan(order).sum())]
-    if not len(order):
-        return np.zeros(len(values))
-    different, first = np.unique(order, return_index=True)
-    below = np.append(first, len(order))
-    at = np.searchsorted(different, values)  # one search: equal values are looked up beside
-    equal = different[np.minimum(at, len(different) - 1)] == values
-    return np.asarray((below[at] + below[at + equal]) / len(order) - 1)
 
 
 def _solve(G: Floats, column: Index, left: Index) -> Floats:

@@ -19,22 +19,23 @@ from numpy.typing import NDArray
 
 from cospan.base.checks import as_count
 from cospan.base.notes import Note, warn
-from cospan.base.types import Floats, Index
+from cospan.base.tables import plain
+from cospan.base.types import Data, Floats, Index, Option, Record, Values
 from cospan.data import EncodingPlan, Source, Table, encode, notes_of, open_source
-from cospan.errors import InputError
+from cospan.errors import InputError, ModelFileError
 from cospan.evidence import Finding, Reading
-
-from .functions import (
-    MOVING,
-    NEW,
-    RUNS,
-    Functions,
-    Read,
-    Watched,
-    chosen_functions,
-    read_rows,
-    standard_values,
+from cospan.model_file import (
+    PROFILE,
+    PROFILE_VERSION,
+    Parts,
+    Reader,
+    read_parts,
+    row_tensors,
+    rows_in,
+    write_parts,
 )
+
+from .functions import MOVING, NEW, RUNS, Functions, read_rows, standard_values
 from .windows import Codes, Every, Kept, Rows, as_every, opened, read_windows
 
 #: Rows that are kept of a reference, and rows that are read by the plan at a time.
@@ -45,6 +46,8 @@ UNREAD = 0.5
 DEVIATIONS, MORE_ROWS = 4, 5
 #: Options of the sources that say how columns are read, and are needed again for every window.
 READ_AS = ("categorical", "numeric", "keep")
+#: What a file holds of a profile as it is.
+KEPT = {"name": str, "names": list, "time": str, "options": dict, "repeated": float}
 _ONE_WINDOW = Every("rows", 2**62)
 
 
@@ -66,6 +69,18 @@ class Measured(NamedTuple):
         """These windows and then others."""
         arrays: list[Any] = [np.concatenate(both) for both in zip(self, later, strict=True)]
         return Measured(*arrays)
+
+    def tensors(self) -> dict[str, Values]:
+        """As a file holds them."""
+        return {name: np.ascontiguousarray(one) for name, one in self._asdict().items()}
+
+    @classmethod
+    def read(cls, read: Reader) -> Measured:
+        """The same from a file."""
+        codes, counts, digests = (read.whole(name) for name in cls._fields[:3])
+        return cls(
+            codes, counts, digests, *(read.tensor(x, len(codes), "m") for x in ("values", "n"))
+        )
 
     def joined(self, later: Measured) -> Measured:
         """With further windows, which take the place of those that are known."""
@@ -114,7 +129,7 @@ class Profile:
     names: tuple[str, ...]
     every: Every | None
     time: str
-    options: dict[str, Any]
+    options: Record
     windows: Measured
     repeated: float = 0.0  # the largest share of repeated rows in a window
     notes: tuple[Note, ...] = ()  # what a reader should know
@@ -122,13 +137,13 @@ class Profile:
     @classmethod
     def of(
         cls,
-        data: Any,
+        data: Data,
         *,
-        time: Any = None,
-        every: Any = None,
+        time: object = None,
+        every: object = None,
         rows: int = KEPT_ROWS,
         name: str | None = None,
-        **options: Any,
+        **options: Option,
     ) -> Profile:
         """The profile of a reference, in one pass.
 
@@ -181,24 +196,6 @@ class Profile:
         return Functions(read_rows(self.kept_rows, self.plan, self.names), run)
 
     @cached_property
-    def _watched(self) -> tuple[Index, tuple[Watched, ...]]:
-        read = read_rows(self.kept_rows[:2], self.plan, self.names)
-        found = [one for one, _, _ in self.functions.measured(read, np.zeros(1, dtype=np.intp))]
-        chosen = chosen_functions(found)
-        return chosen, tuple(found[k] for k in chosen)
-
-    @property
-    def table(self) -> tuple[Watched, ...]:
-        """The functions that are watched, and the averages that are shown."""
-        return self._watched[1]
-
-    def values_of(self, read: Read, starts: Index, run: int = RUNS) -> tuple[Floats, Floats]:
-        """The functions of windows, (windows, functions), and the rows behind them."""
-        found = list(self.functions.measured(read, starts, run))
-        values, n = (np.column_stack([found[j][k] for j in self._watched[0]]) for k in (1, 2))
-        return values, n
-
-    @cached_property
     def usual(self) -> Floats:
         """The reference's share for each function that is one."""
         _, _, _, values, n = self.windows
@@ -207,13 +204,13 @@ class Profile:
     @property
     def missing(self) -> dict[str, float]:
         """The share of missing values in each column, over all windows."""
-        both = zip(self.table, self.usual.tolist(), strict=True)
+        both = zip(self.functions.table, self.usual.tolist(), strict=True)
         return {one.column: share for one, share in both if one.kind == "missing"}
 
     def standard(self, windows: Measured) -> tuple[Floats, Floats]:
         """Values of windows with sampling variance 1/n, and n; 0 for what is only shown."""
-        shown = np.array([one.kind == "average" for one in self.table])
-        X = standard_values(self.table, windows.values, windows.n, self.usual)
+        shown = np.array([one.kind == "average" for one in self.functions.table])
+        X = standard_values(self.functions.table, windows.values, windows.n, self.usual)
         return X, np.where(shown, 0.0, windows.n)
 
     def measure(self, kept: Kept) -> tuple[Measured, list[tuple[Finding, ...]]]:
@@ -237,7 +234,7 @@ class Profile:
                     found += [Finding("repeated rows", detail="within B", a=same, rows=int(rows))]
                 met.append(tuple(dict.fromkeys(found)))
             digests = np.add.reduceat(keys >> np.uint64(2), edges[:-1]) >> np.uint64(2)
-            parts.append((digests.astype(np.int64), *self.values_of(read, edges[:-1])))
+            parts.append((digests.astype(np.int64), *self.functions.measure(read, edges[:-1])))
         arrays = (np.concatenate(one) for one in zip(*parts, strict=True))
         return Measured(kept.codes, kept.counts, *arrays), met
 
@@ -267,16 +264,41 @@ class Profile:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it to a file, whole or not at all; ``.cospan`` is the usual ending."""
-        from .files import save_profile
-
-        return save_profile(path, self)
+        return write_parts(path, (PROFILE, PROFILE_VERSION), self.parts())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Profile:
         """Read it from a file; nothing in it is executed."""
-        from .files import load_profile
+        return read_parts(path, (PROFILE, PROFILE_VERSION), cls.read)
 
-        return load_profile(path)
+    def parts(self) -> Parts:
+        """What a file holds of it."""
+        settings = {name: plain(getattr(self, name)) for name in KEPT}
+        settings["plan"] = None if self.plan is None else self.plan.to_dict()
+        settings["every"] = None if self.every is None else str(self.every)
+        tensors = {**self.windows.tensors(), "place": self.place, **row_tensors(self.kept_rows)}
+        return Parts(settings, tensors)
+
+    @classmethod
+    def read(cls, read: Reader) -> Profile:
+        """The same from a file."""
+        plan, every = read.value("plan", dict, type(None)), read.value("every", str, type(None))
+        windows, rows = Measured.read(read), rows_in(read.tensors)
+        place = read.whole("place", 0, len(windows.codes))
+        if not len(rows) or len(place) != len(rows):
+            raise ModelFileError("The file holds no rows of the reference; make it again.")
+        found = cls(
+            kept_rows=rows,
+            place=place,
+            plan=None if plan is None else EncodingPlan.from_dict(plan),
+            every=None if every is None else as_every(every),
+            windows=windows,
+            **{name: read.value(name, kind) for name, kind in KEPT.items()},
+        )
+        found = replace(found, names=tuple(map(str, found.names)))
+        if windows.n.shape[1] != len(found.functions.table):
+            raise ModelFileError("The file was made by another version of cospan; make it again.")
+        return found
 
     def __str__(self) -> str:
         return self.name
@@ -293,7 +315,7 @@ class Profile:
 
 
 def _plan(
-    rows: Rows, first: Source | Table, name: str, read_as: dict[str, Any], notes: list[Note]
+    rows: Rows, first: Source | Table, name: str, read_as: Record, notes: list[Note]
 ) -> tuple[EncodingPlan | None, tuple[str, ...]]:
     """How the columns are read, and those that are watched."""
     if isinstance(first, Source):
@@ -320,7 +342,7 @@ def _with_windows(bare: Profile, kept: Kept, place: Index) -> Profile:
     for run in np.unique(np.arange(W) * RUNS // W):
         at = np.flatnonzero(place * RUNS // W == run)
         starts = np.flatnonzero(np.diff(place[at], prepend=-1))
-        found.append(bare.values_of(read.take(at), starts, int(run)))
+        found.append(bare.functions.measure(read.take(at), starts, int(run)))
     values, n = (np.concatenate(parts) for parts in zip(*found, strict=True))
     windows = bare.windows._replace(values=values, n=n)
     return replace(bare, windows=windows, repeated=float(repeated.max()))

@@ -1,11 +1,17 @@
-"""The result of monitoring: windows, each judged by all before it, and episodes."""
+"""The result of monitoring: windows, each judged by all before it, and episodes.
+
+A monitoring is kept in a file that appears whole or not at all. Windows are added under a lock, and
+those that another process has added meanwhile stay.
+"""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan.base.files import check_output
 from cospan.base.tables import make_dataframe, plain
-from cospan.base.types import Floats, Index
+from cospan.base.types import DataFrame, Floats, Index, Record
+from cospan.errors import CospanError
 from cospan.evidence import Finding, Held, Size
+from cospan.model_file import Parts, Reader, is_file_of, read_parts, write_parts
 
 from .alarm import FEWEST_WINDOWS, Alarm, Run, blamed, follow
 from .functions import held_columns
@@ -25,6 +34,11 @@ from .windows import Codes, Every
 if TYPE_CHECKING:
     from cospan.comparison import Comparison
 
+MONITORING, MONITORING_VERSION = "cospan monitoring", 5
+#: What a file holds of a monitoring as it is.
+KEPT = {"name": str, "rate": float, "rolling": bool, "notes": list}
+#: Seconds to wait for another process that writes to the same file.
+PATIENCE, PAUSE = 60.0, 0.05
 #: Windows of fewer rows are not judged.
 FEWEST_ROWS = 8
 #: A rolling reference is learned again after so many windows, and ends so many before.
@@ -63,18 +77,28 @@ class Window:
         What :func:`cospan.compare` says of the reference's kept rows and the window's.
     """
 
-    code: int = field(repr=False)  # its number in time
-    start: Any
-    end: Any
-    label: str = field(repr=False)
-    rows: int
-    findings: tuple[Finding, ...] = field(repr=False)
+    code: int  # its number in time
+    every: Every
+    rows: int = 0
+    findings: tuple[Finding, ...] = ()
     size: Size | None = None
     p: float | None = None
     level: float = math.nan
     status: str = "no data"
-    columns: Mapping[str, Held] = field(default_factory=dict, repr=False)
-    comparison: Comparison | None = field(default=None, repr=False)
+    columns: Mapping[str, Held] = field(default_factory=dict)
+    comparison: Comparison | None = None
+
+    @property
+    def start(self) -> Any:
+        return self.every.start(self.code)
+
+    @property
+    def end(self) -> Any:
+        return self.every.end(self.code)
+
+    @property
+    def label(self) -> str:
+        return self.every.label(self.code)
 
     @property
     def alarm(self) -> bool:
@@ -83,7 +107,10 @@ class Window:
     def __str__(self) -> str:
         return self.label
 
-    def to_dict(self) -> dict[str, Any]:
+    def __repr__(self) -> str:
+        return f"<Window {self}: {self.rows:,} rows, {'alarm' if self.alarm else self.status}>"
+
+    def to_dict(self) -> Record:
         """Plain types only, for JSON."""
         names = ("rows", "p", "alarm", "level", "status", "findings")
         held = {
@@ -130,7 +157,7 @@ class Episode:
     def findings(self) -> tuple[Finding, ...]:
         return self.alarm.findings
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Record:
         """Plain types only."""
         return {
             "start": str(self.start),
@@ -242,25 +269,26 @@ class Monitoring:
     @cached_property
     def windows(self) -> tuple[Window, ...]:
         """Every window in the order of time, also those without data where data was due."""
-        codes, rows, digests, values, n = self.measured
-        judged, found, _ = self._followed
-        level = np.full(len(codes), math.nan)
-        level[judged] = found
+        codes, _, digests, values, n = self.measured
+        levels = dict(zip(*(one.tolist() for one in self._followed[:2]), strict=True))
         first = {digest: k for k, digest in reversed(list(enumerate(digests.tolist())))}
-        empty, names = self._empty(codes[~self._far]), self.every.names
-        made = {c: Window(c, **names(c), rows=0, findings=(Finding("no data"),)) for c in empty}
-        for k, code in enumerate(codes.tolist()):
-            one, enough, twin = self.met[code], rows[k] >= FEWEST_ROWS, first[int(digests[k])]
+        made = {
+            code: Window(code, self.every, findings=(Finding("no data"),))
+            for code in self._empty(codes[~self._far])
+        }
+        for k, (code, digest) in enumerate(zip(codes.tolist(), digests.tolist(), strict=True)):
+            one, status = self.met[code], "judged" if k in levels else "few rows"
             own = [Finding("far", rows=one.rows)] if self._far[k] else []
-            if twin != k and enough:
-                own.append(Finding("repeated window", detail=self.every.label(int(codes[twin]))))
-            status = "few rows" if math.isnan(level[k]) else "judged"
+            if one.rows >= FEWEST_ROWS:
+                status = status if self.can_judge else "cannot judge yet"
+                twin = self.every.label(int(codes[first[digest]]))
+                own += [Finding("repeated window", detail=twin)] if first[digest] < k else []
             made[code] = replace(
                 one,
                 findings=tuple(dict.fromkeys((*own, *one.findings))),
-                level=float(level[k]),
-                status=status if self.can_judge or not enough else "cannot judge yet",
-                columns=held_columns(self.reference.table, values[k], n[k]),
+                level=levels.get(k, math.nan),
+                status=status,
+                columns=held_columns(self.reference.functions.table, values[k], n[k]),
             )
         return tuple(made[code] for code in sorted(made))
 
@@ -292,7 +320,7 @@ class Monitoring:
         judged, _, runs = self._followed
         window = {one.code: one for one in self.windows}
         at = [window[code] for code in self.measured.codes[judged].tolist()]
-        table, found = self.reference.table, []
+        table, found = self.reference.functions.table, []
         for run in runs:
             news = [
                 (at[t], tuple(dict.fromkeys(table[k].column for k in passed)))
@@ -321,7 +349,12 @@ class Monitoring:
     def __str__(self) -> str:
         return "\n".join(self.sentences)
 
-    def to_dict(self) -> dict[str, Any]:
+    def _repr_html_(self) -> str:
+        from cospan.report import fragment
+
+        return fragment(self)
+
+    def to_dict(self) -> Record:
         """Plain types only, for JSON."""
         return {
             "name": self.name,
@@ -337,12 +370,12 @@ class Monitoring:
             "notes": list(self.notes),
         }
 
-    def table(self) -> dict[str, Any]:
+    def table(self) -> Record:
         """One entry for each window in every column: what `to_frame` shows."""
         from cospan.headlines import window_sentences
 
         windows = self.windows
-        found: dict[str, Any] = {"window": [w.label for w in windows]}
+        found: Record = {"window": [w.label for w in windows]}
         for key in ("rows", "status", "alarm", "level", "p"):
             found[key] = [getattr(w, key) for w in windows]
         for key, own in (("size", "real"), ("size_low", "low"), ("size_high", "high")):
@@ -350,7 +383,7 @@ class Monitoring:
         found["findings"] = [" ".join(window_sentences(w, self)) for w in windows]
         return found
 
-    def to_frame(self, backend: str | None = None) -> Any:
+    def to_frame(self, backend: str | None = None) -> DataFrame:
         """One row for each window, as a dataframe of the library installed or named."""
         return make_dataframe(self.table(), backend)
 
@@ -364,19 +397,104 @@ class Monitoring:
             from cospan.report import write
 
             return write(self, path, "html")
-        from .files import save_monitoring
-
-        return save_monitoring(path, self)
+        with locked(check_output(path)):
+            there = self._added_to(path) if self.went_on and is_monitoring_file(path) else self
+            return write_parts(path, (MONITORING, MONITORING_VERSION), there._parts())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Monitoring:
         """Read it from a file; nothing in it is executed."""
-        from .files import load_monitoring
+        return read_parts(path, (MONITORING, MONITORING_VERSION), cls._read)
 
-        return load_monitoring(path)
+    def _added_to(self, path: str | os.PathLike[str]) -> Monitoring:
+        """What the file holds, with the windows that were read now."""
+        there = Monitoring.load(path)
+        old, new = there.measured, self.measured
+        new = new.take(np.isin(new.codes, list(self.latest)))
+        codes = new.codes
+        if not self.every.timed and len(codes) and len(old.codes) and codes[0] <= old.codes[-1]:
+            fresh = ~np.isin(new.digests, old.digests)  # counted on from those of the other process
+            codes = codes[fresh]
+            new = new.take(fresh)._replace(codes=old.codes[-1] + 1 + np.arange(len(codes)))
+        both = zip(new.codes.tolist(), codes.tolist(), strict=True)
+        met = {**there.met, **{code: replace(self.met[was], code=code) for code, was in both}}
+        notes = tuple(dict.fromkeys([*there.notes, *self.notes]))
+        return replace(self, measured=old.joined(new), met=met, notes=notes)
+
+    def _parts(self) -> Parts:
+        """What a file holds of it."""
+        met = [self.met[code] for code in self.measured.codes.tolist()]
+        settings = {name: plain(getattr(self, name)) for name in KEPT} | {
+            "met": [
+                {"findings": plain(one.findings), "p": plain(one.p),
+                 "size": None if one.size is None else plain(one.size.to_dict())}
+                for one in met
+            ]
+        }  # fmt: skip
+        return Parts(settings, self.measured.tensors()) | self.reference.parts().inside("profile")
+
+    @classmethod
+    def _read(cls, read: Reader) -> Monitoring:
+        """The same from a file."""
+        reference, measured = Profile.read(read.section("profile")), Measured.read(read)
+        met, every = {}, reference.every
+        assert every is not None
+        rows = zip(measured.codes.tolist(), measured.counts.tolist(), strict=True)
+        for (code, count), told in zip(rows, read.value("met", list), strict=True):
+            size = told["size"] and Size(
+                *(_known(told["size"][x]) for x in ("value", "low", "high"))
+            )
+            p = _known(told["p"]) if size else None
+            findings = tuple(map(_finding, told["findings"]))
+            met[code] = Window(code, every, count, findings, size, p)
+        known = {name: read.value(name, kind) for name, kind in KEPT.items()}
+        found = cls(reference, measured, met, **known)
+        return replace(found, notes=tuple(map(str, found.notes)))
 
     def __repr__(self) -> str:
         return (
             f"<Monitoring of {self.name!r} against {self.reference.name!r}: "
             f"{len(self.windows)} windows, {len(self.episodes)} episodes>"
         )
+
+
+def is_monitoring_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file's header says that it is a monitoring."""
+    return is_file_of(path, MONITORING)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Alone with a file: other processes that ask for it wait, and after a minute give up.
+
+    The lock ends with the process that holds it.
+    """
+    import fcntl
+
+    with Path(path.parent, f".{path.name}.lock").open("w") as stream:
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                if time.monotonic() > until:
+                    raise CospanError(
+                        f"cannot write {path}: another process has been writing to it for a "
+                        "minute; try again later."
+                    ) from None
+                time.sleep(PAUSE)
+        yield
+
+
+def _known(value: float | None) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _finding(told: Record) -> Finding:
+    """A finding as a file tells it: NaN is None there, and pairs are lists."""
+    known: Record = {k: tuple(x) if isinstance(x, list) else x for k, x in told.items()}
+    for one in fields(Finding):
+        if isinstance(one.default, float):
+            known[one.name] = _known(known[one.name])
+    return Finding(**known)

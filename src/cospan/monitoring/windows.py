@@ -12,7 +12,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from cospan.base.keys import mixed
 from cospan.base.notes import Note
-from cospan.base.types import Floats, Index
+from cospan.base.types import Data, Floats, Index, Option
 from cospan.data import (
     READINGS,
     ZONE,
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 
 Codes = NDArray[np.int64]
 #: Rows as they came: columns of a table, or an array of numbers.
-Rows = Any
+Rows = Data
 
 #: Rows of a window that its values are computed from, at most; and what all take together.
 WINDOW_ROWS, ALL_BYTES = 1_000, 2**27
@@ -120,10 +119,6 @@ class Every:
         text = str(self.start(code))
         return text.replace("T", " ") + ":00" if self.unit == "hour" else text
 
-    def names(self, code: int) -> dict[str, Any]:
-        """Where a window begins and ends, and what it is called."""
-        return {"start": self.start(code), "end": self.end(code), "label": self.label(code)}
-
     def __str__(self) -> str:
         return self.unit if self.timed else f"{self.rows}-rows"
 
@@ -164,68 +159,57 @@ class Kept(NamedTuple):
         return self.rows[int(self.edges[k]) : int(self.edges[k + 1])]
 
 
-class _Part(NamedTuple):
-    """Some rows as they came, with the window, running number and source of each."""
-
-    rows: Rows
-    codes: Codes
-    numbers: Codes
-    sources: Codes
-
-    def take(self, at: Index) -> _Part:
-        return _Part(_take(self.rows, at), *(one[at] for one in self[1:]))
-
-    def drawn(self, limit: int) -> Index:
-        """The places of `limit` rows of each window, one window after the other."""
-        hashes = mixed(np.zeros(1, dtype=np.uint64), self.numbers.astype(np.uint64))
-        order = np.lexsort((hashes, self.codes))
-        codes = self.codes[order]
-        at = order[np.arange(len(order)) - np.searchsorted(codes, codes) < limit]
-        return np.asarray(at[np.lexsort((self.numbers[at], self.codes[at]))])
-
-
 class _Sample:
-    """Some rows of each window, as few as memory allows."""
+    """Some rows of each window, drawn by a hash of their number; as few as memory allows."""
 
     def __init__(self) -> None:
         self.counts: Counter[int] = Counter()
-        self.parts: list[_Part] = []
+        self.sources: dict[int, set[int]] = {}
+        self.parts: list[tuple[Rows, Codes, Codes]] = []  # rows, their windows and numbers
         self.limit, self.room = WINDOW_ROWS, ALL_BYTES
 
-    def add(self, part: _Part) -> None:
-        found, n = np.unique(part.codes, return_counts=True)
-        self.counts.update(dict(zip(found.tolist(), n.tolist(), strict=True)))
+    def add(self, rows: Rows, codes: Codes, numbers: Codes, source: int) -> None:
+        found, n = np.unique(codes, return_counts=True)
+        for code, count in zip(found.tolist(), n.tolist(), strict=True):
+            self.counts[code] += count
+            self.sources.setdefault(code, set()).add(source)
         if len(self.counts) > MOST_WINDOWS:
             raise InputError(
                 f"There are more than {MOST_WINDOWS:,} windows; choose longer ones with every=."
             )
-        self.parts.append(part if n.max() <= self.limit else part.take(part.drawn(self.limit)))
-        while sum(one.rows.nbytes for one in self.parts) > self.room:
-            if self.thin().rows.nbytes <= self.room / 2:
+        part = rows, codes, numbers
+        self.parts.append(part if n.max() <= self.limit else self.drawn(*part))
+        while sum(one[0].nbytes for one in self.parts) > self.room:
+            if self.thin()[0].nbytes <= self.room / 2:
                 break
             if self.limit == LEAST_ROWS:
                 self.room *= 2
             self.limit = max(LEAST_ROWS, self.limit // 2)
 
-    def thin(self) -> _Part:
+    def drawn(self, rows: Rows, codes: Codes, numbers: Codes) -> tuple[Rows, Codes, Codes]:
+        """At most `limit` rows of each window, one window after the other."""
+        hashes = mixed(np.zeros(1, dtype=np.uint64), numbers.astype(np.uint64))
+        order = np.lexsort((hashes, codes))
+        first = np.searchsorted(codes[order], codes[order])
+        at = order[np.arange(len(order)) - first < self.limit]
+        at = at[np.lexsort((numbers[at], codes[at]))]
+        return _take(rows, at), codes[at], numbers[at]
+
+    def thin(self) -> tuple[Rows, Codes, Codes]:
         """Keep at most `limit` rows of each window."""
-        part = _joined(self.parts)
+        rows, codes, numbers = zip(*self.parts, strict=True)
         self.parts = []  # so that no more than two copies are in memory
-        self.parts = [part.take(part.drawn(self.limit))]
+        whole = joined_rows(rows), np.concatenate(codes), np.concatenate(numbers)
+        del rows
+        self.parts = [self.drawn(*whole)]
         return self.parts[0]
 
     def finish(self, columns: list[tuple[str, ...]]) -> Kept:
-        part = self.thin()
-        codes, starts = np.unique(part.codes, return_index=True)
-        edges = np.append(starts, len(part.codes))
-        sources = [set(part.sources[a:b].tolist()) for a, b in pairwise(edges)]
+        rows, of_rows, _ = self.thin()
+        codes, starts = np.unique(of_rows, return_index=True)
         counts = np.array([self.counts[code] for code in codes.tolist()])
-        return Kept(codes, counts, part.rows, edges, sources, columns)
-
-
-def _joined(parts: Sequence[_Part]) -> _Part:
-    rows, *arrays = zip(*parts, strict=True)
-    return _Part(joined_rows(rows), *map(np.concatenate, arrays))
+        sources = [self.sources[code] for code in codes.tolist()]
+        return Kept(codes, counts, rows, np.append(starts, len(of_rows)), sources, columns)
 
 
 def _take(rows: Rows, at: Index) -> Rows:
@@ -252,7 +236,7 @@ def joined_rows(parts: Sequence[Rows]) -> Rows:
 # ---- reading -----------------------------------------------------------------------------------
 
 
-def opened(data: Any, time: Any, **options: Any) -> list[Source | Table]:
+def opened(data: Data, time: object, **options: Option) -> list[Source | Table]:
     """The sources of a set, one or several; the column of times is not a feature."""
     several = isinstance(data, list | tuple) and all(
         isinstance(one, str | os.PathLike) or hasattr(one, "columns") for one in data
@@ -266,15 +250,15 @@ def opened(data: Any, time: Any, **options: Any) -> list[Source | Table]:
                 f"{source.name} is not a table, so it has no column {time!r}; cut windows in rows, "
                 f'for instance every="1000-rows".'
             )
-        if isinstance(time, str) and isinstance(source, Table) and time not in source.all_columns:
-            columns = listing(source.all_columns, 20)
+        if isinstance(time, str) and isinstance(source, Table) and time not in source.schema.names:
+            columns = listing(source.schema.names, 20)
             raise InputError(f"{source.name}: has no column {time!r}; its columns are {columns}.")
         sources.append(source)
     return sources
 
 
 def read_windows(
-    sources: Sequence[Source | Table], time: Any, every: Every, name: str, notes: list[Note]
+    sources: Sequence[Source | Table], time: Option, every: Every, name: str, notes: list[Note]
 ) -> Kept:
     """All rows of the sources as windows, in one pass."""
     given = None if time is None or isinstance(time, str) else _as_days(time)
@@ -301,7 +285,7 @@ def read_windows(
             else:
                 codes = counted // every.rows
             if len(counted):
-                found.add(_Part(rows, codes, counted, np.full(len(codes), k)))
+                found.add(rows, codes, counted, k)
     if given is not None and seen != len(given):
         raise InputError(f"There are {len(given):,} times for {seen:,} rows.")
     if not found.counts:
@@ -365,7 +349,7 @@ def _days(array: pa.Array, where: str, zones: set[str]) -> Floats:
     return np.append(fitting[0], np.nan)[codes]
 
 
-def _as_days(time: Any) -> Floats:
+def _as_days(time: object) -> Floats:
     """Times given as an array, in days since 1970."""
     values = np.asarray(time)
     try:

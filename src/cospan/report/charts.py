@@ -166,7 +166,7 @@ def histogram(a: Floats, b: Floats, names: Names, words: Words, *, large: bool =
         places = np.linspace(0, width, len(edges))  # every bin is as wide
         for x, look in zip(np.interp([a.mean(), b.mean()], edges, places), "ab", strict=True):
             made.path(f"M{x:.1f} {bottom + 2:g}l-4 7h8z", f"d{look}")
-    low, high = np.quantile(both, ENDS).tolist()
+    low, high = np.quantile(both, ENDS, method="nearest").tolist()  # values that occur
     made.ends(height - 2, words(low), words(high))
     return made.chart()
 
@@ -351,7 +351,7 @@ def seen_from(items: Sequence[tuple[str, float, str]]) -> Chart:
 # ---- more than two sets ------------------------------------------------------------------------
 
 
-def set_map(names: Names, places: Floats, tree: Sequence[tuple[int, int]]) -> Chart:
+def set_map(names: Names, places: Floats, tree: Sequence[tuple[int, int]], sizes: Floats) -> Chart:
     """Sets as dots, the farther apart the easier their rows are told apart."""
     title = "A map of the sets: the farther apart two dots, the easier their rows are told apart"
     span = np.maximum(np.ptp(places, axis=0), 1e-9)
@@ -362,6 +362,9 @@ def set_map(names: Names, places: Floats, tree: Sequence[tuple[int, int]]) -> Ch
     made = Drawing(440, height, title, scaled=True)
     for i, j in tree:
         made.path(line(xy[[i, j], 0].tolist(), xy[[i, j], 1].tolist()), "ax2")
+        x, y = ((xy[i] + xy[j]) / 2).tolist()
+        if np.hypot(*(xy[i] - xy[j])) > 60 and len(names) <= 6:
+            made.text(x, y + 16, _times(float(sizes[i, j])), anchor="middle")
     for side, k in enumerate(np.argsort(xy[:, 0], kind="stable").tolist()):
         (x, y), look = xy[k].tolist(), LOOKS[k % 5]
         made.dot(x, y, 7, f"d{look}", names[k])
@@ -382,12 +385,15 @@ def matrix(names: Names, sizes: Floats, link: Callable[[int, int], str]) -> Char
             said, level = f"{names[j]} and {names[i]}: {100 * size:.0f}", round(9 * _scaled(size))
             made.rect(j * cell + 1, i * cell + 1, cell - 2, cell - 2, f"h h{level}", said)
             x, y = (j + 0.5) * cell, (i + 0.5) * cell + 4
-            words = ">99" if 0.995 <= size < 1 else f"{100 * size:.0f}"
-            made.text(x, y, words, f"n t{level}", "middle")
+            made.text(x, y, _times(size), f"n t{level}", "middle")
             if link(j, i):
                 made.linked(link(j, i), start)
         made.text(i * cell + 6, (i + 0.5) * cell + 4, short(names[i], 15), f"n x{LOOKS[i % 5]}")
     return made.chart()
+
+
+def _times(size: float) -> str:
+    return ">99" if 0.995 <= size < 1 else f"{100 * size:.0f}"
 
 
 def over_sets(names: Names, rows: Sequence[tuple[float, ...]], words: Words, title: str) -> Chart:

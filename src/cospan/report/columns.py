@@ -30,8 +30,8 @@ from .drawing import LOOKS, for_phones, short
 
 #: Columns that are listed, and columns without names that are drawn.
 MOST_COLUMNS, MOST_BARS = 40, 300
-#: Relations with a picture, and columns drawn over many sets.
-PICTURED, MOST_FIGURES = 3, 24
+#: Relations with a picture, by how much those changed at least, and columns over many sets.
+PICTURED, CLEAR, MOST_FIGURES = 3, 0.05, 24
 #: What a change is called in the table of columns, downwards and upwards where that matters.
 CHIPS = {
     "mean": "lower/higher", "spread": "narrower/wider", "missing": "fewer missing/more missing",
@@ -53,6 +53,15 @@ class Side(NamedTuple):
         return value_text(value, self.kind)
 
 
+class Example(NamedTuple):
+    """A row of the samples with its score: the probability of the second set."""
+
+    own: int
+    id: object
+    score: float
+    values: Floats
+
+
 class Subject:
     """A comparison as a report sees it: sets as they are called, columns as they are drawn."""
 
@@ -72,6 +81,19 @@ class Subject:
                 sides[column.name] = Side(column.kind, values, own[0].levels)
         return sides
 
+    @cached_property
+    def examples(self) -> list[Example]:
+        """The rows of the samples that were scored, from the clearest A to the clearest B."""
+        rows = []
+        for k, (group, chunk) in enumerate(zip(self.found.groups, self.found.samples, strict=True)):
+            ids = map(str, group.kept.ids.tolist())
+            score = dict(zip(ids, group.kept.weights[:, 1].tolist(), strict=True))
+            for name, values in zip(chunk.ids.tolist(), chunk.rows, strict=True):
+                if str(name) in score:
+                    row = np.asarray(values, dtype=np.float64)
+                    rows.append(Example(k, name, score[str(name)], row))
+        return sorted(rows, key=lambda one: one.score)
+
     def along(self, first: str, second: str, wide: bool = False) -> tuple[Chart, str] | None:
         """One column along another; of a level against a number the number is what varies."""
         x, y = self.sides.get(first), self.sides.get(second)
@@ -86,6 +108,16 @@ class Subject:
         else:
             chart = charts.by_another(*pair, names, text, x.words, y.words, wide=wide)
         return None if chart is None else (chart, text)
+
+    def holding(self, name: str, column: str) -> list[Floats]:
+        """A value a row of two sets: the column's own, or 1 where it holds a level or lacks one."""
+        side = self.sides[column]
+        if name == column:
+            return list(side.values[:2])
+        names = [f"{column} = {level}" for level in side.levels or ()]
+        level = names.index(name) if name in names else None
+        holds = [np.isnan(x) if level is None else x == level for x in side.values[:2]]
+        return [one.astype(np.float64) for one in holds]
 
 
 def p_sign(p: float, permutations: int) -> str:
@@ -230,10 +262,9 @@ def relations_section(subject: Subject) -> Iterator[Section]:
     changed, n = found.feature_pairs.changed, found.feature_pairs.n_changed
     if not changed:
         return
-    blocks: list[Block] = []
-    figures = [figure for one in changed[:12] if (figure := _relation(one, subject))]
-    if figures:
-        blocks.append(Figures(tuple(figures[:PICTURED])))
+    clear = [one for one in changed[:12] if abs(one.r_b - one.r_a) >= CLEAR]
+    figures = [figure for one in clear if (figure := _relation(one, subject))]
+    blocks: list[Block] = [Figures(tuple(figures[:PICTURED]))] if figures else []
     rows = [
         (f"{one.first} · {one.second}", f"{one.r_a:.2f}", f"{one.r_b:.2f}",
          "closer" if abs(one.r_b) > abs(one.r_a) else "looser")
@@ -250,16 +281,41 @@ def relations_section(subject: Subject) -> Iterator[Section]:
 
 
 def _relation(one: PairChange, subject: Subject) -> Figure | None:
-    first, second = one.first_column, one.second_column
+    ends = [(one.first, one.first_column), (one.second, one.second_column)]
+    if any(column not in subject.sides for _, column in ends):
+        return None
     moved = {feature.name for feature in subject.found.features.changed}
-    if first in moved and second not in moved:  # along the column that stayed
-        first, second = second, first
-    drawn = subject.along(first, second, wide=True)
+    if one.first_column in moved and one.second_column not in moved:
+        ends.reverse()  # along the column that stayed
+    (_, x), (_, y) = ends
+    gaps = any(name != column and subject.sides[column].levels is None for name, column in ends)
+    drawn = None if gaps else subject.along(x, y, wide=True)
+    if drawn is None:
+        drawn = _where(ends, subject)
     if drawn is None:
         return None
-    x, y = correlations(one.r_a, one.r_b)
-    text = f"Their correlation {'rose' if one.r_b > one.r_a else 'fell'} from {x} to {y}."
+    before, now = correlations(one.r_a, one.r_b)
+    text = f"Their correlation {'rose' if one.r_b > one.r_a else 'fell'} from {before} to {now}."
     return Figure(f"{one.first} and {one.second}.", f"{text} Drawn: {drawn[1]}", drawn[0])
+
+
+def _where(ends: Sequence[tuple[str, str]], subject: Subject) -> tuple[Chart, str] | None:
+    """Of levels and gaps: how much of the one is where the other holds, the way that moved most."""
+    found = []
+    for (first, x), (second, y) in (ends, ends[::-1]):
+        if first == x:
+            continue
+        pairs = zip(subject.holding(first, x), subject.holding(second, y), strict=True)
+        there = [value[(at == 1) & ~np.isnan(value)] for at, value in pairs]
+        if all(map(len, there)):
+            means = [float(value.mean()) for value in there]
+            words = subject.sides[y].words if second == y else share_text
+            text = f"{second}, where {first}."
+            found.append((abs(means[1] - means[0]), text, means, words))
+    if not found:
+        return None
+    _, text, means, words = max(found, key=lambda one: one[0])
+    return charts.bars(means, subject.names, words, text), text
 
 
 # ---- columns over many sets --------------------------------------------------------------------

@@ -1,39 +1,56 @@
-"""Documents of comparisons: which card and which sections each kind of them has."""
+"""The document of a comparison: its card, and which sections it has."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
+import numpy as np
+
+from cospan.base.text import number, plural, quoted, share_text
 from cospan.comparison import Comparison
+from cospan.evidence import Finding, size_word
+from cospan.headlines import columns_lead, comparison_sentences, headline, interval_words, sets_lead
+from cospan.wording import of_hundred, sentence
 
-from .card import facts_of, many_card, pair_card
+from . import charts
 from .columns import (
     Subject,
     columns_section,
     nameless_section,
     over_sets_section,
+    p_sign,
     relations_section,
+    seen_from,
+    values_of,
 )
-from .document import Block, Card, Document, Fold, Section
+from .document import Block, Card, Cell, Chart, Document, Fact, Figure, Fold, Key, Section, Table
+from .document import table as made_table
+from .drawing import short
 from .pictures import Gallery
 from .sections import (
-    made_section,
+    NO_SET,
+    how_made,
     pair_id,
     pairs_section,
     parts_section,
+    quality_notes,
     quality_section,
     rows_section,
 )
 
 #: Of more pairs the folded ones say their findings without charts: a page stays below 800 kB.
 MOST_DRAWN = 21
+#: Findings that a card has; columns of the band where nothing changed; rows named as examples.
+FINDINGS, BAND, EXAMPLES = 5, 14, 3
+#: Kinds of findings whose values are shares of rows.
+SHARES = ("level", "value", "missing", "rounding", "identity", "copy", "shape")
 
 
 def comparison_document(found: Comparison, command: str | None, files: Sequence[str]) -> Document:
     """The document of a comparison, whatever its sets are."""
     subject = Subject(found)
-    card = many_card(subject) if subject.many else _pair_card(subject)
-    card = card._replace(facts=facts_of(subject))
+    card = many_card(subject) if subject.many else pair_card(subject)
     more: list[Block] = []
     sections: list[Section] = []
     if subject.pictures:
@@ -50,18 +67,13 @@ def comparison_document(found: Comparison, command: str | None, files: Sequence[
     if not subject.pictures:
         sections += rows_section(subject)
     if not subject.many:
-        sections += parts_section(found)
+        sections += parts_section(subject)
         if found.features.nameless and not subject.pictures:
             sections.append(nameless_section(subject))
-    sections += [*quality_section(found), made_section(subject, command, files, more)]
+    sections += [*quality_section(found), how_made(subject, command, files, more)]
     footer = f"cospan {found.version} · {found.seconds:.1f} seconds"
+    card = card._replace(facts=facts_of(subject))
     return Document(card, tuple(sections), found.to_dict(), footer)
-
-
-def _pair_card(subject: Subject) -> Card:
-    """The card of two sets, with pictures where rows are some."""
-    card = pair_card(subject)
-    return Gallery(subject).on_card(card) if subject.pictures else card
 
 
 def _pair_parts(subject: Subject) -> Iterator[Section]:
@@ -72,15 +84,201 @@ def _pair_parts(subject: Subject) -> Iterator[Section]:
     for place, (i, j) in enumerate(found.by_size):
         pair = Subject(found.pair(i, j))
         looks = subject.looks[i] + subject.looks[j]
-        card = _pair_card(pair)._replace(looks=looks, keys=())
+        card = pair_card(pair)._replace(looks=looks, keys=())
         word = {0: "Farthest", len(found.by_size) - 1: "Closest"}.get(place)
-        if word is None and len(found.by_size) > MOST_DRAWN:
-            card = card._replace(points=tuple(one._replace(chart=None) for one in card.points))
-        if word is None:
-            title = f"{pair.names[0]} and {pair.names[1]}"
-            folds.append(Fold(title, card.lead, (card,), pair_id(i, j)))
-        else:
+        if word is not None:
             title = f"{word}: {card.title}"
             yield Section(pair_id(i, j), word, title, card.lead, (card,))
+            continue
+        if len(found.by_size) > MOST_DRAWN:
+            card = card._replace(points=tuple(one._replace(chart=None) for one in card.points))
+        title = f"{pair.names[0]} and {pair.names[1]}"
+        folds.append(Fold(title, card.lead, (card,), pair_id(i, j)))
     if folds:
         yield Section("others", "Other pairs", "The other pairs", "", tuple(folds))
+
+
+# ---- cards -------------------------------------------------------------------------------------
+
+
+def pair_card(subject: Subject) -> Card:
+    """What two sets have to say on one screen."""
+    found, points, side = subject.found, _schema(subject), tuple[Block, ...]()
+    if subject.pictures:  # they speak for themselves, and single pixels say nothing
+        side = (Gallery(subject).averages(),)
+    elif found.features.nameless:
+        side = (_examples(subject),) if found.verdict.differs else ()
+    elif found.verdict.differs:
+        points = _points(subject)
+    else:
+        side = _band(subject)
+    thing = "picture of each" if subject.pictures else "row from each set"
+    label = f"Shown one {thing}, you could tell which is which"
+    big = Fact(label, f"{of_hundred(found.size)} times in 100", interval_words(found.size))
+    logs = [np.log(group.kept.weights + 1e-9) for group in found.groups]
+    hills = charts.hills([log[:, 1] - log[:, 0] for log in logs], subject.names)
+    return Card(headline(found), columns_lead(found), _keys(subject), big,
+                (hills, charts.ruler(found.size)), points, side,
+                side_first=subject.pictures)  # fmt: skip
+
+
+def many_card(subject: Subject) -> Card:
+    """How many pairs differ, a map and a matrix of the sizes."""
+    found, names = subject.found, subject.names
+    sizes = found.size_matrix
+    text = "The farther apart two dots, the easier their rows are told apart."
+    first = Figure("The sets on a map.", text, charts.set_map(names, *found.map, sizes))
+    text = "of 100 (guessing: 50). Choose a pair to see it."
+    tested = found.differing is not None
+    drawn = charts.matrix(names, sizes, lambda i, j: f"#{pair_id(i, j)}" if tested else "")
+    second = Figure("How often one row of each is told apart,", text, drawn)
+    title = headline(found)
+    said = [line for line in comparison_sentences(found) if line != title]
+    if subject.pictures or found.features.nameless:  # no findings on single columns
+        said = said[: len(found.schema_changes) + 2]
+    points = tuple(map(Figure, said))
+    return Card(title, sets_lead(found), _keys(subject), points=points, side=(first, second))
+
+
+def _keys(subject: Subject) -> tuple[Key, ...]:
+    """The sets, as they look on the page."""
+    thing = "picture" if subject.pictures else "row"
+    sizes = [plural(group.total, thing) for group in subject.found.groups]
+    return tuple(map(Key, subject.names, subject.looks, sizes))
+
+
+def _schema(subject: Subject) -> tuple[Figure, ...]:
+    return tuple(Figure(str(change)) for change in subject.found.schema_changes)
+
+
+# ---- findings ----------------------------------------------------------------------------------
+
+
+def _points(subject: Subject) -> tuple[Figure, ...]:
+    """The first findings with their charts; what to see in charts of one kind is said once."""
+    verdict, points = subject.found.verdict, []
+    said: set[str] = set()
+    for one in subject.found.findings[:FINDINGS]:
+        chart, text = _finding_chart(one, subject)
+        words = sentence(one, verdict.sets, verdict.kinds.get(one.column, "number"))
+        points.append(Figure(words, "" if text in said else text, chart))
+        said.add(text)
+    return tuple(points)
+
+
+def _finding_chart(one: Finding, subject: Subject) -> tuple[Chart | None, str]:
+    """The chart of a finding, and what to see in it."""
+    names, side = subject.names, subject.sides.get(one.column)
+    title = f"{one.column} in {names[0]} and {names[1]}"
+    if one.kind in SHARES and one.kind != "shape" and one.a == one.a:
+        words = partial(share_text, places=1 if max(one.a, one.b) < 0.1 else 0)
+        return charts.bars((one.a, one.b), names, words, title), "Share of the rows."
+    if one.kind == "inside":
+        return charts.bars((one.a, one.b), names, number, title), f"Averages of {one.column} there."
+    if side is None:
+        return None, ""
+    if one.kind in ("given", "scatter", "relation"):
+        drawn = subject.along(one.second, one.column)
+        if drawn is not None:
+            return drawn
+    if side.levels is not None:
+        feature = subject.found.features[one.column]
+        return charts.levels(feature.a.levels, feature.b.levels, names), "Shares of its values."
+    chart = charts.histogram(side.values[0], side.values[1], names, side.words, large=True)
+    return chart, "The marks below are the averages."
+
+
+def _band(subject: Subject) -> tuple[Block, ...]:
+    """Where nothing changed: every column inside what could not have been seen."""
+    items = []
+    for one in subject.found.features:
+        place, words = seen_from(one, subject.found)
+        said = f"{one.name}: {values_of(one)}; would be seen from {words}"
+        if place == place:
+            items.append((one.name, place, said))
+    caption = "Grey: changes too small to be seen with these rows."
+    title = "Every column is inside what chance allows."
+    return (Figure(title, caption, charts.seen_from(items[:BAND])),) if items else ()
+
+
+def _examples(subject: Subject) -> Table:
+    """The clearest rows of each set, and those in between."""
+    found, (a, b) = subject.examples, subject.names
+    middle = sorted(found, key=lambda one: abs(one.score - 0.5))[:EXAMPLES]
+    parts = (
+        (f"clearest {a}", found[:EXAMPLES]),
+        ("in between", middle),
+        (f"clearest {b}", found[: -EXAMPLES - 1 : -1]),
+    )
+    rows = []
+    for word, part in parts:
+        for k, one in enumerate(part):
+            like = f"{share_text(max(one.score, 1 - one.score))} {b if one.score > 0.5 else a}"
+            own = Cell(subject.names[one.own], f"key {'ab'[one.own]}")
+            leaning = charts.leaning(one.score, subject.names)
+            id_ = short(str(one.id), 18)
+            rows.append((word if k == 0 else "", id_, own, Cell(like, chart=leaning)))
+    return made_table({"Example": "name", "Row": "", "Set": "", "Looks like": "chart"}, rows)
+
+
+# ---- facts -------------------------------------------------------------------------------------
+
+
+def facts_of(subject: Subject) -> tuple[Fact, ...]:
+    """The facts below, each with a link to what is behind it."""
+    found, many = subject.found, subject.many
+    middle = _facts_of_many(subject) if many else _facts_of_pair(subject)
+    thing = "Pictures" if subject.pictures and not many else "Rows"
+    rows, notes = found.rows, quality_notes(found)
+    neither = sum(row.kind == NO_SET for row in rows)
+    sets = "any set" if many else "both sets"
+    text = f"{neither:,} unlike {sets}" if neither else f"none unlike {sets}"
+    if rows and not neither:
+        text = f"look like {'another' if many else 'the other'} set"
+    about = notes[0][0].lower() if notes else "nothing odd"
+    return (
+        *middle,
+        Fact(f"{thing} to check", f"{len(rows):,}", text, "rows" if rows else ""),
+        Fact("Data quality", plural(len(notes), "note"), about, "quality" if notes else ""),
+    )
+
+
+def _facts_of_pair(subject: Subject) -> Iterator[Fact]:
+    """How sure, how many columns and relations changed, or what would have been seen."""
+    found, features = subject.found, subject.found.features
+    n, p = found.verdict.n_permutations, found.p
+    sure = ("no test", "few rows") if p != p else (f"p {p_sign(p, n)}", plural(n, "relabelling"))
+    yield Fact("How sure", *sure)
+    what, link = ("Pixels", "made") if subject.pictures else ("Columns", "columns")
+    counts = f"{len(features.changed):,} of {len(features):,}"
+    yield Fact(f"{what} changed", counts, "adjusted for all", link)
+    pairs = found.feature_pairs
+    if not found.verdict.differs:
+        steps = [one.deviations for one in found.verdict.smallest.values()]
+        least = f"{number(float(np.nanmedian(steps)), 2)} sd" if steps else "unknown"
+        yield Fact("Smallest visible change", least, "of one column, 4 times in 5")
+    elif pairs.n_changed and not (features.nameless or subject.pictures):
+        first = f"{quoted(pairs[0].first)} and {quoted(pairs[0].second)} first"
+        yield Fact("Relations changed", f"{pairs.n_changed:,}", first, "relations")
+
+
+def _facts_of_many(subject: Subject) -> Iterator[Fact]:
+    """How sure, how large, how many columns."""
+    found = subject.found
+    if found.differing is None:
+        yield Fact("How sure", "not tested", "too many pairs and columns")
+    elif found.differing:
+        worst = max(found.pair(*pair).p for pair in found.differing)
+        most = p_sign(worst, found.verdict.n_permutations).replace("=", "≤")
+        yield Fact("How sure", f"p {most}", "in every pair that differs")
+    sizes = [found.sizes[pair] for pair in found.by_size]
+    words = [size_word(size) for size in sizes]
+    counted = f"{words.count(words[0])} of {len(words)} {words[0]}"
+    text = f"{of_hundred(sizes[-1])} to {of_hundred(sizes[0])} in 100"
+    yield Fact("Sizes", counted, text, "pairs")
+    if found.differing is not None and not subject.pictures:
+        changed = {
+            one.name for pair in found.differing for one in found.pair(*pair).features.changed
+        }
+        counted = f"{len(changed):,} of {len(found.features):,}"
+        yield Fact("Columns that differ", counted, "in any pair", "columns")

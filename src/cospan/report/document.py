@@ -1,14 +1,14 @@
 """The document: what a report says, as blocks in the order in which they are read.
 
-A document is made once (`comparison`, `monitoring`) and shown by four renderers that compute
-nothing: `html`, `markdown`, `terminal` and JSON. Charts are drawn when it is made; texts are plain
-until a renderer escapes them.
+A document is made once (`comparison`, `monitoring`) and shown by renderers that compute nothing:
+`writing` has HTML and JSON, `text` Markdown and the terminal. Charts are drawn when it is made;
+texts are plain until a renderer escapes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 
 class Chart(NamedTuple):
@@ -20,11 +20,11 @@ class Chart(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A chart with its caption: the first words stand out."""
+    """Words that stand out, words on what to see, and a chart: a caption, or a finding."""
 
     title: str
-    text: str
-    chart: Chart
+    text: str = ""
+    chart: Chart | None = None
 
 
 class Figures(NamedTuple):
@@ -111,7 +111,7 @@ class Fold(NamedTuple):
 
     title: str
     text: str
-    blocks: tuple[Any, ...]
+    blocks: tuple[Block, ...]
     id: str = ""
 
 
@@ -123,24 +123,8 @@ class Key(NamedTuple):
     text: str = ""
 
 
-class Big(NamedTuple):
-    """The one number: what comes before it, the number, its interval."""
-
-    before: str
-    number: str
-    after: str
-
-
-class Point(NamedTuple):
-    """One finding: its sentence, what to see in its chart, and the chart."""
-
-    title: str
-    text: str = ""
-    chart: Chart | None = None
-
-
 class Fact(NamedTuple):
-    """A number with a label; `link` is the section that has more."""
+    """A number with a label above it and words below; `link` is the section that has more."""
 
     label: str
     value: str
@@ -154,12 +138,12 @@ class Card(NamedTuple):
     title: str
     lead: str
     keys: tuple[Key, ...] = ()
-    big: Big | None = None
-    charts: tuple[Chart, ...] = ()  # below the number
-    points: tuple[Point, ...] = ()  # a page shows the first three
-    side: tuple[Any, ...] = ()  # blocks where there are no points: a map, a band, pictures
+    big: Fact | None = None  # the one number
+    charts: tuple[Chart, ...] = ()  # below it
+    points: tuple[Figure, ...] = ()  # findings; a page shows the first three
+    side: tuple[Block, ...] = ()  # in their place beside the number: a map, a band, pictures
     facts: tuple[Fact, ...] = ()
-    wide: tuple[Any, ...] = ()  # blocks over the whole width
+    wide: tuple[Block, ...] = ()  # over the whole width
     side_first: bool = False
     looks: str = ""  # of a pair of many: how its sets look, which have no box around them
 
@@ -183,5 +167,20 @@ class Document(NamedTuple):
 
     card: Card
     sections: tuple[Section, ...]
-    data: dict[str, Any]
+    data: Mapping[str, object]
     footer: str = ""
+
+
+def made_section(
+    command: str | None, notes: Sequence[tuple[str, str]], more: Sequence[Block] = ()
+) -> Section:
+    """The last one: how to make the report again."""
+    code = [Text(command, code=True)] if command else []
+    settings = Fold("Settings and versions", "to repeat it exactly", (Notes(tuple(notes)),))
+    return Section("made", "How made", "How this was made", "", (*code, *more, settings))
+
+
+def unfolded(blocks: Iterable[Block]) -> Iterator[Block]:
+    """The blocks, and what is folded in their places."""
+    for block in blocks:
+        yield from unfolded(block.blocks) if isinstance(block, Fold) else (block,)

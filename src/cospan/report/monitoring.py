@@ -3,72 +3,78 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from datetime import date
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from cospan.base.text import number, pair_of, plural, quoted, share_text, shares_text
 from cospan.evidence import Held
-from cospan.headlines import promise_sentence
+from cospan.headlines import day_text, promise_sentence, window_name
 from cospan.monitoring import Episode, Monitoring, Window
-from cospan.wording import of_hundred
+from cospan.wording import of_hundred, set_names, value_text
 
-from . import charts, timeline
-from .card import SHARES, pair_card
+from . import charts
 from .columns import Subject, p_sign
+from .comparison import SHARES, pair_card
 from .document import (
     Block,
     Card,
     Cell,
+    Chart,
     Document,
     Fact,
     Figure,
     Fold,
     Key,
-    Notes,
     Section,
     Text,
+    made_section,
     table,
-)  # fmt: skip
+)
+from .drawing import Drawing, Mark, for_phones, lanes, line, short
 
 #: Windows that open as a card, columns over time, columns named in a row, sentences of the lead.
 MOST_CARDS, MOST_COLUMNS, NAMED, LEAD = 6, 14, 3, 2
-UNITS = ("hour", "day", "week", "month", "year")
+#: What an episode's change is called; other kinds have a sentence in the window's card only.
+CHANGES = {
+    "mean": "", "missing": "missing ", "level": "{detail} ", "value": "exactly {detail} ",
+    "shape": "up to {detail} ", "spread": "spread ", "relation": "correlation with {second} ",
+}  # fmt: skip
+#: The width that a card has inside, and that of a section.
+CARD, WIDE = 1008.0, 1088.0
+#: Sums grow while an episode lasts: the line is clipped here.
+HIGHEST = 3.0
+#: Deviations from which on a cell of the heat map is one step darker.
+STEPS = (1.0, 2.0, 3.5, 6.0)
+#: Between these heights the line is drawn.
+TOP, BOTTOM = 24.0, 176.0
 
 
 def monitoring_document(
     found: Monitoring, command: str | None = None, files: Sequence[str] = ()
 ) -> Document:
     """The whole report of a monitoring."""
+    from cospan._version import VERSION
+
     rate = number(found.rate)
     title = f"Expect {'one false alarm' if rate == '1' else f'{rate} false alarms'} a year"
-    sections = [
+    notes = [
+        ("Reference", found.reference.name),
+        ("Windows", str(found.every)),
+        ("False alarms", f"{rate} a year accepted"),
+        *(("File", path) for path in files),
+        *(("Note", note) for note in found.notes),
+        ("Version", f"cospan {VERSION}"),
+    ]
+    sections = (
         *_columns_section(found),
         *_episodes_section(found),
         *_window_sections(found),
         _windows_section(found),
         Section("promise", "False alarms", title, "", (Text(promise_sentence(found)),)),
-        _made_section(found, command, files),
-    ]
-    return Document(_card(found), tuple(sections), found.to_dict(), found.name)
-
-
-def _unit(found: Monitoring) -> str:
-    """What a window is called."""
-    return found.every.unit if found.every.unit in UNITS else "window"
-
-
-def day_text(start: object, year: bool = True) -> str:
-    """When a window begins, in few words.
-
-    >>> day_text(np.datetime64("2013-06-24")), day_text(301)
-    ('24 June 2013', '301')
-    """
-    if isinstance(start, np.datetime64):
-        day: date = start.astype("datetime64[D]").astype(object)
-        return f"{day.day} {day:%B %Y}" if year else f"{day.day} {day:%b}"
-    return f"{start:,}" if isinstance(start, int) else str(start)
+        made_section(command, notes),
+    )
+    return Document(_card(found), sections, found.to_dict(), f"cospan {VERSION}")
 
 
 def _labels(windows: Sequence[Window]) -> list[str]:
@@ -81,17 +87,17 @@ def _labels(windows: Sequence[Window]) -> list[str]:
 
 
 def _card(found: Monitoring) -> Card:
-    windows, (title, *lead), unit = found.windows, found.sentences, _unit(found)
+    windows, (title, *lead), unit = found.windows, found.sentences, window_name(found)
     rows = sum(window.rows for window in windows)
-    same = found.reference.name == found.name
+    names = set_names((found.reference.name, found.name))
+    names = ("reference", "watched") if names[0] == names[1] else names
     keys = (
-        Key("reference" if same else found.reference.name, "a",
-            plural(len(found.reference.codes), unit)),
-        Key("watched" if same else found.name, "b", f"{plural(len(windows), unit)}, {rows:,} rows"),
-    )  # fmt: skip
+        Key(names[0], "a", plural(len(found.reference.codes), unit)),
+        Key(names[1], "b", f"{plural(len(windows), unit)}, {rows:,} rows"),
+    )
     labels = _labels(windows)
     text = f"The line breaks where a {unit} cannot be judged."
-    drawn = timeline.alarm_line(labels, windows)
+    drawn = for_phones(lambda width: _alarm_line(labels, windows, width), CARD)
     wide: list[Block] = [Figure(f"Each {unit}'s largest deviation; 1 = alarm.", text, drawn)]
     place = {window.start: k for k, window in enumerate(windows)}
     lanes = [
@@ -99,7 +105,7 @@ def _card(found: Monitoring) -> Card:
         for one in found.episodes
     ]  # fmt: skip
     if lanes:
-        wide.append(timeline.episode_lanes(labels, lanes))
+        wide.append(_episode_lanes(labels, lanes))
     return Card(title, " ".join(lead[:LEAD]), keys, wide=tuple(wide), facts=_facts(found))
 
 
@@ -109,16 +115,24 @@ def _column(one: Episode) -> str:
 
 def _change(one: Episode) -> str:
     """What the episode's first column was and became, where one finding says it."""
+    kinds = {} if one.alarm.comparison is None else one.alarm.comparison.verdict.kinds
     for finding in one.findings:
-        if finding.column == _column(one) and finding.a == finding.a and finding.b == finding.b:
-            texts = shares_text if finding.kind in SHARES else pair_of
-            what = f"{finding.kind} " if finding.kind != "mean" else ""
-            return what + " → ".join(texts(finding.a, finding.b))
+        a, b, kind = finding.a, finding.b, kinds.get(finding.column, "number")
+        if finding.column != _column(one) or finding.kind not in CHANGES or a != a or b != b:
+            continue
+        detail = finding.detail
+        if finding.kind in ("shape", "value"):
+            detail = value_text(float(detail), kind)
+        values = shares_text(a, b) if finding.kind in SHARES else pair_of(a, b)
+        if finding.kind == "mean" and kind != "number":
+            values = value_text(a, kind), value_text(b, kind)
+        what = CHANGES[finding.kind].format(detail=detail, second=finding.second)
+        return what + " → ".join(values)
     return ""
 
 
 def _facts(found: Monitoring) -> tuple[Fact, ...]:
-    windows, unit = found.windows, _unit(found)
+    windows, unit = found.windows, window_name(found)
     judged = [window for window in windows if window.status == "judged"]
     alarms, other = sum(window.alarm for window in windows), len(windows) - len(judged)
     said = f"{other} more could not be judged" if other else f"every {unit} was judged"
@@ -134,6 +148,9 @@ def _facts(found: Monitoring) -> tuple[Fact, ...]:
     if sized:
         size = f"{of_hundred(sized[-1].size or math.nan)} in 100"
         facts.append(Fact("Latest size", size, day_text(sized[-1].start)))
+    elif found.can_judge:
+        seen = f"{found.smallest_seen[7]:.1f} sd"
+        facts.append(Fact("Smallest visible change", seen, f"lasting, within 7 {unit}s"))
     rate = f"{number(found.rate)} a year"
     return (*facts, Fact("False alarms to expect", rate, "all columns together", "promise"))
 
@@ -143,7 +160,7 @@ def _facts(found: Monitoring) -> tuple[Fact, ...]:
 
 def _columns_section(found: Monitoring) -> Iterator[Section]:
     """How far each column is from where it was while nothing alarmed, window by window."""
-    windows, unit = found.windows, _unit(found)
+    windows, unit = found.windows, window_name(found)
     moved = list(dict.fromkeys(name for one in found.episodes for name in one.columns))
     names = dict.fromkeys([*moved, *(name for window in windows for name in window.columns)])
     rows = {called: cells for name in names for called, cells in _over_time(name, windows)}
@@ -159,7 +176,7 @@ def _columns_section(found: Monitoring) -> Iterator[Section]:
         f"{unit}s with an alarm. Hover for values."
     )
     shown = dict(list(rows.items())[:MOST_COLUMNS])
-    yield Section("columns", "Columns", title, lead, (timeline.heat(_labels(windows), shown),))
+    yield Section("columns", "Columns", title, lead, (_heat(_labels(windows), shown),))
 
 
 def _over_time(
@@ -212,6 +229,7 @@ def _episodes_section(found: Monitoring) -> Iterator[Section]:
 
 def _window_sections(found: Monitoring) -> Iterator[Section]:
     """The window of each episode's alarm as the card of a comparison; others are folded."""
+    unit, timed = window_name(found), found.every.timed
     alarms = [*(one.alarm for one in found.episodes), *(w for w in found.windows if w.alarm)]
     shown = {window.code: window for window in alarms if window.comparison is not None}
     usual = [float(w.size) for w in found.windows if w.size is not None and not w.alarm]
@@ -222,19 +240,18 @@ def _window_sections(found: Monitoring) -> Iterator[Section]:
         if len(usual) > 1:
             ruler = charts.ruler(window.comparison.size, (min(usual), max(usual)))
             card = card._replace(charts=(card.charts[0], ruler))
-        name = f"{_unit(found)} of {day_text(window.start)}" if found.every.timed else str(window)
-        cards.append((name, card))
+        cards.append((f"{unit} of {day_text(window.start)}" if timed else str(window), card))
     if cards:
         name, card = cards[0]
         folds = (Fold(other[:1].upper() + other[1:], one.title, (one,)) for other, one in cards[1:])
         title, lead = f"The {name} against the reference", "The same card as for two files."
-        word = f"First {_unit(found)}"
+        word = f"First {unit}"
         yield Section("window", word, title, lead, (card, *folds))
 
 
 def _windows_section(found: Monitoring) -> Section:
     """Every window, the latest first, in a table."""
-    unit, rows = _unit(found), []
+    unit, rows = window_name(found), list[tuple[Cell | str, ...]]()
     for window in reversed(found.windows):
         word = "alarm" if window.alarm else window.status if window.status != "judged" else ""
         level = "" if math.isnan(window.level) else f"{window.level:.2f}"
@@ -260,14 +277,108 @@ def _windows_section(found: Monitoring) -> Section:
     return Section("windows", f"All {unit}s", title, "", (fold,))
 
 
-def _made_section(found: Monitoring, command: str | None, files: Sequence[str]) -> Section:
-    blocks: list[Block] = [Text(command, code=True)] if command else []
-    items = [
-        ("Reference", found.reference.name),
-        ("Windows", str(found.every)),
-        ("False alarms", f"{number(found.rate)} a year accepted"),
-        *(("File", path) for path in files),
-        *(("Note", note) for note in found.notes),
-    ]
-    blocks.append(Fold("Settings and notes", "to repeat it exactly", (Notes(tuple(items)),)))
-    return Section("made", "How made", "How this was made", "", tuple(blocks))
+# ---- charts over time ---------------------------------------------------------------------------
+
+
+def _alarm_line(labels: Sequence[str], windows: Sequence[Window], width: float) -> Chart:
+    """The line from zero with its alarm level; broken, with the reason, where nothing is judged."""
+    made, left = Drawing(width, BOTTOM + 24, "Deviation over time; 1 is an alarm"), _left(width)
+    step = (width - left) / max(1, len(windows))
+    at = [left + (k + 0.5) * step for k in range(len(windows))]
+
+    def band(first: int, last: int, look: str, hover: str = "") -> float:
+        wide = step * (last - first + 1)
+        made.rect(left + first * step, TOP, wide, BOTTOM - TOP, look, hover)
+        return wide
+
+    for first, last in _runs([window.alarm for window in windows]):
+        band(first, last, "wb")
+    for tick, word in ((0, "0"), (1, "alarm 1"), (2, "2"), (3, "3+")):
+        made.path(f"M{left:g} {_up(tick):.1f}H{width:g}", "dash" if tick == 1 else "ax")
+        made.text(left - 10, _up(tick) + 4, word, "n k" if tick == 1 else "", "end")
+    for first, last in _runs([window.status != "judged" for window in windows]):
+        reason = windows[first].status
+        if band(first, last, "gr", f"{labels[first]}: {reason}") > 14:
+            made.text((at[first] + at[last]) / 2 + 4, 100, reason, "", "middle", True)
+    for first, last in _runs([window.level == window.level for window in windows]):
+        inside = slice(first, last + 1)
+        made.path(line(at[inside], [_up(window.level) for window in windows[inside]]), "l lb")
+    for x, label, window in zip(at, labels, windows, strict=True):
+        if window.level == window.level:
+            said = f"{label}: {window.level:.2f}{', alarm' if window.alarm else ''}"
+            look, size = "db" if window.alarm else "ring", 4.5 if step > 9 else 2.5
+            made.dot(x, _up(window.level), size, look, said)
+    first = next((k for k, window in enumerate(windows) if window.alarm), -1)
+    if first >= 0:
+        x = min(max(at[first], left + 60), width - 60)
+        made.text(x, 14, f"first alarm, {labels[first]}", "n k", "middle")
+        made.path(f"M{at[first]:.1f} 18V{_up(windows[first].level) - 6:.1f}", "ax2")
+    _dates(made, labels, left)
+    return made.chart()
+
+
+def _up(level: float) -> float:
+    return BOTTOM - (BOTTOM - TOP) * min(max(level, 0.0), HIGHEST) / HIGHEST
+
+
+def _runs(flags: Sequence[bool]) -> list[tuple[int, int]]:
+    """First and last places of runs of true flags."""
+    found: list[tuple[int, int]] = []
+    for k, flag in enumerate(flags):
+        if flag and found and found[-1][1] == k - 1:
+            found[-1] = (found[-1][0], k)
+        elif flag:
+            found.append((k, k))
+    return found
+
+
+def _dates(made: Drawing, labels: Sequence[str], left: float) -> None:
+    """A few labels at the bottom, so that they do not touch."""
+    longest, step = max(map(len, labels), default=1), (made.width - left) / max(1, len(labels))
+    for k in range(0, len(labels), math.ceil((7.5 * longest + 16) / step)):
+        x = left + (k + 0.5) * step
+        anchor = "start" if k == 0 else "end" if x > made.width - 40 else "middle"
+        made.text(x, made.height - 6, labels[k], "", anchor)
+
+
+def _episode_lanes(labels: Sequence[str], episodes: Sequence[tuple[str, int, int, str]]) -> Chart:
+    """When each column was different, from which window to which, and how."""
+    rows: dict[str, list[Mark]] = {name: [Mark("gr", 0, 1, 1)] for name, *_ in episodes}
+    for name, first, last, words in episodes:
+        said = f"{labels[first]} to {labels[last]}: {name} {words}"
+        place = first / len(labels), (last + 1) / len(labels)
+        rows[name].append(Mark("ep", *place, 18, said, words))
+    return _lanes_over_time("Episodes", rows, (), CARD)
+
+
+def _heat(labels: Sequence[str], rows: Mapping[str, list[tuple[float, bool, str]]]) -> Chart:
+    """Columns over time: the further from usual the darker, with arrows in windows of an alarm."""
+    n, found = len(labels), dict[str, list[Mark]]()
+    for name, cells in rows.items():
+        found[name] = marks = []
+        for k, (far, arrow, words) in enumerate(cells):
+            look = "wx" if far != far else f"w{sum(abs(far) >= cut for cut in STEPS)}"
+            sign = ("↑" if far > 0 else "↓") if arrow else ""
+            said = f"{name}, {labels[k]}: {words}"
+            marks.append(Mark(look, k / n, (k + 0.92) / n, 26, said, sign))
+    return _lanes_over_time("Columns over time", found, labels, WIDE)
+
+
+def _lanes_over_time(
+    title: str, rows: Mapping[str, Sequence[Mark]], labels: Sequence[str], wide: float
+) -> Chart:
+    """Lanes with dates below them."""
+
+    def draw(width: float) -> Chart:
+        left = _left(width)
+        named = [(short(name, int(left / 7.3)), marks, "") for name, marks in rows.items()]
+        made = lanes(title, named, width, 28, left=left, below=24 if labels else 0)
+        _dates(made, labels, left)
+        return made.chart()
+
+    return for_phones(draw, wide)
+
+
+def _left(width: float) -> float:
+    """Room for names."""
+    return 176.0 if width >= CARD else 104.0

@@ -13,9 +13,8 @@ from cospan.base.types import Floats
 from cospan.errors import CospanError
 from cospan.model import prototypes
 
-from .card import examples_of
 from .columns import Subject
-from .document import Card, Picture, Pictures, Section
+from .document import Picture, Pictures, Section
 from .sections import NO_SET
 
 #: Pictures of a strip at each end and in the middle, those to check, typical ones of a set.
@@ -55,16 +54,17 @@ class Gallery:
         ends = np.where(part < 0, np.array(BLUE), np.array(ORANGE))
         return Picture(_png(MIDDLE + np.abs(part) * (ends - MIDDLE)), title, text)
 
-    def on_card(self, card: Card) -> Card:
-        """A card of two sets with their averages and the difference."""
+    def averages(self) -> Pictures:
+        """The averages of two sets, and their difference."""
         a, b = self.subject.names
-        pictures = (
-            self.of(self.means[0], f"Average of {a}", f"Average of {a}", 0),
-            self.of(self.means[1], f"Average of {b}", f"Average of {b}", 1),
-            self._difference(f"Difference of {a} and {b}",
-                             f"Difference: blue is brighter in {a}, orange in {b}"),
-        )  # fmt: skip
-        return card._replace(side=(Pictures(pictures),), side_first=True)
+        words = f"Difference: blue is brighter in {a}, orange in {b}"
+        return Pictures(
+            (
+                self.of(self.means[0], f"Average of {a}", f"Average of {a}", 0),
+                self.of(self.means[1], f"Average of {b}", f"Average of {b}", 1),
+                self._difference(f"Difference of {a} and {b}", words),
+            )
+        )
 
     def sections(self) -> Iterator[Section]:
         """What there is to look at below the card."""
@@ -81,7 +81,7 @@ class Gallery:
 
     def _strip(self) -> Section:
         """From the clearest A over borderline ones to the clearest B."""
-        (a, b), rows = self.subject.names, examples_of(self.subject.found)
+        (a, b), rows = self.subject.names, self.subject.examples
         n = STRIP if len(rows) >= 3 * STRIP else max(1, len(rows) // 3)
         inner = sorted(rows[n:-n], key=lambda one: abs(one.score - 0.5))[:n]
         shown = [*rows[:n], *sorted(inner, key=lambda one: one.score), *rows[-n:]]

@@ -14,13 +14,14 @@ from cospan.wording import note_sentence, of_hundred, sentence, value_text
 
 from . import charts
 from .columns import Subject
-from .document import Block, Cell, Chart, Fold, Notes, Section, Text, table
+from .document import Block, Cell, Chart, Fold, Notes, Section, Text, made_section, table
 from .drawing import for_phones, short
 
 #: Rows that are listed, of each kind.
 MOST_ROWS = 5
 WHY = "Why: the value, and what is usual (1% to 99%)"
-PARTS = {"location": "averages", "scale": "overall spread", "shape": "spread and relations"}
+PARTS = {"location": "averages", "scale": "overall spread",
+         "shape": "spread and relations of columns"}  # fmt: skip
 HOW_TO_READ = (
     "Take one row of each set at random. The score is higher for the right one in so many of 100 "
     "such pairs. 50 is guessing, 100 is never wrong. It says nothing about which rows matter to "
@@ -89,16 +90,20 @@ def rows_section(subject: Subject) -> Iterator[Section]:
     for kind, title in kinds.items():
         own = [row for row in rows if row.kind == kind]
         if own:
-            said.append(f"{len(own):,} {title[0].lower()}{title[1:]}")
-            shown += len(own[:MOST_ROWS])
-            blocks.append(table(heads, [_row(row, subject) for row in own[:MOST_ROWS]], title))
+            said.append(f"{len(own):,} {title[0].lower()}{title[1:]}.")
+            first = sorted(own[: 2 * MOST_ROWS], key=lambda row: not row.reasons)[:MOST_ROWS]
+            shown += len(first)
+            title = "" if len(own) == len(rows) else title  # then the lead has said it
+            blocks.append(table(heads, [_row(row, subject) for row in first], title))
+            if not first[0].reasons and not subject.found.features.nameless:
+                said.append("Their values are usual one by one, not together.")
     n = len(rows)
     if n > shown:
         text = f"{shown} of the {n:,} are shown; found.rows has all of them in Python."
         blocks.append(Text(text))
     title = f"{plural(n, 'row')} {'deserves' if n == 1 else 'deserve'} a look"
     if blocks:
-        yield Section("rows", "Rows to check", title, f"{'; '.join(said)}.", tuple(blocks))
+        yield Section("rows", "Rows to check", title, " ".join(said), tuple(blocks))
 
 
 def _row(row: RowToCheck, subject: Subject) -> tuple[Cell | str, ...]:
@@ -114,8 +119,7 @@ def _row(row: RowToCheck, subject: Subject) -> tuple[Cell | str, ...]:
     if subject.found.features.nameless:  # values of columns without names say nothing
         return str(row.id), own, like, ""
     why = ", ".join(f"{one.column} {_shown(one.value, one.kind)}" for one in row.reasons)
-    text = why or "usual value by value, not together"
-    return str(row.id), own, like.text, Cell(text, lines=tuple(_reasons(row, subject)))
+    return str(row.id), own, like.text, Cell(why, lines=tuple(_reasons(row, subject)))
 
 
 def _shown(value: float | str, kind: str) -> str:
@@ -139,14 +143,17 @@ def _reasons(row: RowToCheck, subject: Subject) -> Iterator[tuple[str, Chart | N
             yield text, charts.usual_range(one.value, usual, names, words), ranges
 
 
-def parts_section(found: Comparison) -> Iterator[Section]:
+def parts_section(subject: Subject) -> Iterator[Section]:
     """What the difference is made of: averages, overall spread, spread and relations."""
-    shares = {PARTS[kind]: share for kind, share in found.verdict.shares.items()}
-    if shares and found.verdict.differs:
-        lead = "Averages; all columns wider or narrower together; how columns vary and relate."
-        title = made_of_sentence(found.verdict)
+    verdict = subject.found.verdict
+    shares = {PARTS[kind]: share for kind, share in verdict.shares.items()}
+    if shares and verdict.differs:
+        # Where nothing is said of columns, the card has the sentence already.
+        said = subject.pictures or subject.found.features.nameless
+        title = "What the difference is made of" if said else made_of_sentence(verdict)
+        lead = "; ".join(f"{share_text(share)} {name}" for name, share in shares.items())
         drawn = for_phones(lambda width: charts.made_of(shares, width))
-        yield Section("parts", "Made of", title, lead, (drawn,))
+        yield Section("parts", "Made of", title, f"{lead}.", (drawn,))
 
 
 # ---- quality, and how it was made --------------------------------------------------------------
@@ -158,14 +165,15 @@ def quality_notes(found: Comparison) -> list[tuple[str, str]]:
     notes = [("Other columns", str(change)) for change in found.schema_changes]
     repeated = [one for one in found.findings if one.kind == "repeated rows"]
     notes += [("Repeated rows", sentence(one, sets)) for one in repeated]
-    gaps = [
-        f"{quoted(one.name)} {' → '.join(shares_text(one.a.missing, one.b.missing))}"
-        for one in found.features
-        if max(one.a.missing, one.b.missing) > 0
-    ]
+    gaps = sorted(
+        (one for one in found.features if max(one.a.missing, one.b.missing) > 0),
+        key=lambda one: -abs(one.b.missing - one.a.missing),
+    )
     if gaps:
-        more = f" and {len(gaps) - 6} more columns" if len(gaps) > 6 else ""
-        notes.append(("Missing values", f"{'; '.join(gaps[:6])}{more}."))
+        shares = [(one.name, *shares_text(one.a.missing, one.b.missing)) for one in gaps[:6]]
+        said = "; ".join(f"{quoted(name)} {a if a == b else f'{a} → {b}'}" for name, a, b in shares)
+        more = f" and {plural(len(gaps) - 6, 'more column')}" if len(gaps) > 6 else ""
+        notes.append(("Missing values", f"{said}{more}."))
     odd = found.changes.quality if found.image_shape is None else ()  # a pixel is no column
     still = [note.column for note in odd if not note.differs]
     if still:
@@ -185,15 +193,15 @@ def quality_section(found: Comparison) -> Iterator[Section]:
         yield Section("quality", "Quality", title, "", (Notes(tuple(notes)),))
 
 
-def made_section(
-    subject: Subject, command: str | None, files: Sequence[str], more: Sequence[Block] = ()
+def how_made(
+    subject: Subject, command: str | None, files: Sequence[str], more: Sequence[Block]
 ) -> Section:
     """How to make it again."""
     found, size = subject.found, subject.found.size
     g, counts = found.fitted.geometry, [f"{group.total:,} rows" for group in found.groups]
     data = ", ".join(f"{name} {n}" for name, n in zip(found.names, counts, strict=True))
     tested = " and ".join(f"{n:,}" for n in found.verdict.rows_tested)
-    items = [
+    notes = [
         ("Data", f"{data}; {plural(len(found.feature_names), 'feature')}"),
         ("Size", f"AUC of the angle {size:.3f} [{size.low:.3f}, {size.high:.3f}]"),
         ("Words for size", "small from 0.56, medium from 0.64, large from 0.71"),
@@ -206,10 +214,5 @@ def made_section(
         ("Version", f"cospan {found.version}"),
     ]  # fmt: skip
     reading = f"{of_hundred(size)} in 100 is not {of_hundred(size)}% of the rows"
-    blocks = [
-        *([Text(command, code=True)] if command else []),
-        *more,
-        Fold("Settings and versions", "to repeat it exactly", (Notes(tuple(items)),)),
-        Fold("How to read the size", reading, (Text(HOW_TO_READ),)),
-    ]
-    return Section("made", "How made", "How this was made", "", tuple(blocks))
+    fold = Fold("How to read the size", reading, (Text(HOW_TO_READ),))
+    return made_section(command, notes, (*more, fold))

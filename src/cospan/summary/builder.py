@@ -118,8 +118,7 @@ class SummaryBuilder:
         self._eps = max(self._eps, eps)
         self._weighted = self._weighted or weights is not None
         if self._sample is None:
-            most = rows_within(SAMPLE_BYTES, rows.shape[1], self.options.sample_size, fewest=0)
-            self._sample = Reservoir(most, self._draws(rows))
+            self._sample = reservoir_of(rows, self.options)
         self._sample.add(WeightedRows(rows, weights))
         self.count += rows.shape[0]
         size, start = self._block_rows(rows), 0
@@ -142,8 +141,8 @@ class SummaryBuilder:
         sample = RowSample.drawn(self._sample, moments.mean.shape[0])
         check_range(moments, self.options.name, sample)
         few = moments.factored and self.count < moments.mean.shape[0]
-        return Summary.of_moments(
-            moments,
+        return Summary(
+            moments=moments,
             count=self.count,
             exact=self.exact,
             eps=self._eps,
@@ -162,15 +161,6 @@ class SummaryBuilder:
             return max(2 * BLOCK_ROWS, HOST_BLOCK_BYTES // (8 * d), 2 * d)
         return max(BLOCK_ROWS, 2 * d)
 
-    def _draws(self, rows: Array) -> np.random.Generator:
-        if self.options.first_row is not None:
-            stream = np.random.PCG64(self.options.seed)  # one step for each number drawn
-            return np.random.Generator(stream.advance(self.options.first_row))
-        # Summaries made apart must draw apart, or merging them would favour the rows whose number
-        # happens to be lucky: the first row's bytes tell them apart.
-        first = zlib.crc32(arrays.to_numpy(rows[0, :]).tobytes())
-        return np.random.default_rng([self.options.seed, first])
-
     def _flush(self) -> None:
         if not self._waiting:
             return
@@ -186,6 +176,18 @@ class SummaryBuilder:
                 factors = self.exact or self.count < parts[0].shape[1]
                 self._sum = MomentTree() if factors else _sum_about_first(parts)
             self._sum.add(parts, weights)
+
+
+def reservoir_of(rows: Array, options: SummaryOptions) -> Reservoir[WeightedRows]:
+    """What samples rows of which these are the first."""
+    size = rows_within(SAMPLE_BYTES, rows.shape[1], options.sample_size, fewest=0)
+    if options.first_row is not None:
+        stream = np.random.PCG64(options.seed)  # one step for each number drawn
+        return Reservoir(size, np.random.Generator(stream.advance(options.first_row)))
+    # Summaries made apart must draw apart, or merging them would favour the rows whose number
+    # happens to be lucky: the first row's bytes tell them apart.
+    first = zlib.crc32(arrays.to_numpy(rows[0, :]).tobytes())
+    return Reservoir(size, np.random.default_rng([options.seed, first]))
 
 
 def _sum_about_first(parts: list[Array]) -> MomentTree | MomentSum:

@@ -18,9 +18,9 @@ import numpy as np
 from cospan.base import arrays
 from cospan.base.checks import as_rows_with_eps
 from cospan.base.keys import Keys, mixed
-from cospan.base.types import Array, Floats, Index
-from cospan.summary.builder import SAMPLE_BYTES, SummaryBuilder, SummaryOptions
-from cospan.summary.sample import Reservoir, RowSample, WeightedRows, rows_within
+from cospan.base.types import Index
+from cospan.summary.builder import SummaryBuilder, SummaryOptions, reservoir_of
+from cospan.summary.sample import Reservoir, RowSample, WeightedRows
 from cospan.summary.summary import Summary
 
 FOLDS = 5
@@ -137,9 +137,7 @@ class FoldBuilder:
         )
         self._n_features = int(rows.shape[1])
         if self._kept is None:
-            size = rows_within(SAMPLE_BYTES, self._n_features, self._options.sample_size, fewest=0)
-            draws = np.random.PCG64(self._options.seed).advance(first)
-            self._kept = Reservoir(size, np.random.Generator(draws))
+            self._kept = reservoir_of(rows, self._options._replace(first_row=first))
         self._kept.add(WeightedRows(rows, None))
         dealt = dealt_by_number(first + np.arange(rows.shape[0]), len(self._builders))
         for fold, builder in enumerate(self._builders):
@@ -156,16 +154,13 @@ class FoldBuilder:
         return FoldedSummary(parts, sample, dealt_by_number(self._first + sample.index, len(parts)))
 
 
-def _of_rows(rows: Array, weights: Floats | None, like: Summary) -> Summary:
-    found = Summary.of(rows, weights, like.exact, sample_size=0)
-    return replace(found, feature_names=like.feature_names, eps=like.eps)
-
-
 def _together(parts: Sequence[Summary | None]) -> Summary:
     """The summary of all parts; of fewer rows than features it holds the rows, if they do."""
     known = [part for part in parts if part is not None]
     few = sum(part.count for part in known) < known[0].n_features
     if len(known) == 1 or not (few and all(part._holds_rows for part in known)):
         return reduce(add, known)
-    moved = [part.factor_parts()[0] + part.mean[None, :] for part in known]
-    return _of_rows(arrays.namespace(moved[0]).concat(moved, axis=0), None, known[0])
+    moved, like = [part.factor_parts()[0] + part.mean[None, :] for part in known], known[0]
+    rows = arrays.namespace(moved[0]).concat(moved, axis=0)
+    found = Summary.of(rows, exact=like.exact, sample_size=0)
+    return replace(found, feature_names=like.feature_names, eps=like.eps)

@@ -1,9 +1,12 @@
 """What a set of rows looks like as a whole: count, mean and scatter, which merge.
 
-The scatter Σ wᵢ (xᵢ - mean)(xᵢ - mean)ᵀ has two forms: a factor F with FᵀF equal to it, by QR,
-triangular once there are d rows; or the matrix itself, summed in float64 about a provisional mean.
-Where a column's deviations are so small that their squares are no numbers any more, it stays a
-factor.
+The scatter Σ wᵢ (xᵢ - mean)(xᵢ - mean)ᵀ is held in one of two ways:
+
+- exact: a factor F with FᵀF equal to it, by QR, triangular once there are d rows.
+- fast: the matrix itself, summed in float64 about a provisional mean. Several times faster, and
+  half the digits lost: harmless under shrinkage (`base.tolerance.FAST_SHRINKAGE`), refused without.
+  A factor here too as long as there are fewer rows than features, and where a column's deviations
+  are so small that their squares are no numbers any more.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,13 +34,8 @@ class Summary:
 
     Attributes
     ----------
-    n : float
-        Sum of the weights; without weights the number of rows.
     count : int
         The number of rows.
-    mean : array, (d,)
-    trace : float
-        Sum of the squared distances to the mean: the trace of the scatter matrix.
     exact : bool
         Whether the scatter is held as a factor with all its digits (QR), however many rows there
         are; else as a matrix (Gram) once there are as many rows as features.
@@ -60,20 +58,14 @@ class Summary:
     True
     """
 
-    n: float
+    moments: Moments = field(repr=False)
     count: int
-    mean: Array
-    trace: float
     exact: bool
     eps: float
     sample: RowSample
     feature_names: tuple[str, ...] | None
-    _scatter: Array = field(repr=False)  # a factor, (rows, d), or the matrix, (d, d)
     # Whether the factor's rows are the rows themselves, less the mean: few, and of weight 1.
     _holds_rows: bool = field(repr=False, default=False)
-    _factored: bool = field(repr=False, default=True)
-    # What rounding took from the mean.
-    _low: Array | None = field(repr=False, default=None)
 
     @classmethod
     def of(
@@ -126,12 +118,20 @@ class Summary:
 
         return builder.of_chunks(chunks, builder.SummaryOptions(exact, sample_size, seed, name))
 
-    @classmethod
-    def of_moments(cls, moments: Moments, **rest: Any) -> Summary:
-        """A summary with these moments, and `rest` for its other fields."""
-        n, mean, low, trace, scatter, factored = moments
-        held: dict[str, Any] = {"_scatter": scatter, "_factored": factored, "_low": low}
-        return cls(n=n, mean=mean, trace=trace, **held, **rest)
+    @property
+    def n(self) -> float:
+        """Sum of the weights; without weights the number of rows."""
+        return self.moments.n
+
+    @property
+    def mean(self) -> Array:
+        """(d,): the mean of the rows."""
+        return self.moments.mean
+
+    @property
+    def trace(self) -> float:
+        """Sum of the squared distances to the mean: the trace of the scatter matrix."""
+        return self.moments.trace
 
     @property
     def n_features(self) -> int:
@@ -140,7 +140,7 @@ class Summary:
     @property
     def is_factored(self) -> bool:
         """Whether the scatter is held as a factor rather than as a matrix."""
-        return self._factored
+        return self.moments.factored
 
     @property
     def R(self) -> Array:
@@ -152,9 +152,9 @@ class Summary:
 
         To be read only: the first is the summary's own array, where it holds a factor.
         """
-        factor, xp = self._scatter, arrays.namespace(self.mean)
+        factor, xp = self.moments.scatter, arrays.namespace(self.mean)
         if not self.is_factored:
-            values, vectors = factorizations.eigh(self._scatter)
+            values, vectors = factorizations.eigh(factor)
             factor = xp.sqrt(xp.clip(values, 0.0, math.inf))[:, None] * vectors.T
         if center is None:
             return [factor]
@@ -166,7 +166,8 @@ class Summary:
 
         A feature whose values are so small (1e-140) that their squares lose digits is 0 in it.
         """
-        scatter = arrays.gram(self._scatter) if self.is_factored else self._scatter
+        scatter = self.moments.scatter
+        scatter = arrays.gram(scatter) if self.is_factored else scatter
         if center is not None:
             offset = self.mean - arrays.like(center, self.mean)
             scatter = scatter + self.n * (offset[:, None] * offset[None, :])
@@ -182,21 +183,16 @@ class Summary:
             return NotImplemented
         names = _mergeable_names(self, other)
         with np.errstate(over="ignore", invalid="ignore"):
-            both = merged(self._moments, other._moments, factors=self.exact)
+            both = merged(self.moments, other.moments, factors=self.exact)
         check_range(both, "The rows of both", self.sample)
-        return Summary.of_moments(
-            both,
+        return Summary(
+            moments=both,
             count=self.count + other.count,
             exact=self.exact,
             eps=max(self.eps, other.eps),
             sample=self.sample.merged(other.sample),
             feature_names=names,
         )
-
-    @property
-    def _moments(self) -> Moments:
-        low = 0 * self.mean if self._low is None else self._low
-        return Moments(self.n, self.mean, low, self.trace, self._scatter, self._factored)
 
     def __repr__(self) -> str:
         way = "exact" if self.exact else "fast"
@@ -240,7 +236,7 @@ class Moments(NamedTuple):
     n: float  # sum of the weights
     mean: Array
     low: Array  # what rounding took from the mean: mean + low is right to far below eps
-    trace: float
+    trace: float  # of the scatter
     scatter: Array  # a factor, (rows, d), or the matrix, (d, d)
     factored: bool
 
