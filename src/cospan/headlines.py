@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cospan.base.text import listed, number, plural, quoted
-from cospan.evidence import Size, Verdict, size_word
+from cospan.evidence import Size, size_word
 from cospan.wording import (
-    MADE_OF,
     SCHEMA,
+    made_of_sentence,
     of_hundred,
     sentence,
     set_names,
@@ -89,13 +89,6 @@ def columns_lead(found: Comparison) -> str:
         return f"{listed(names)} changed, of {plural(n, 'column')}."
     first = f"{quoted(names[0])}, {quoted(names[1])} and {quoted(names[2])}"
     return f"{len(names):,} of {plural(n, 'column')} changed: {first} most."
-
-
-def made_of_sentence(verdict: Verdict) -> str:
-    """Which part of the difference is largest."""
-    if not verdict.mostly:
-        return "What the difference is made of cannot be said."
-    return MADE_OF[verdict.mostly].format(share=f"{verdict.shares[verdict.mostly]:.0%}")
 
 
 #: An interval narrower than this has a digit more.

@@ -9,8 +9,7 @@ from functools import partial
 from cospan.base.text import listed, number, plural, quoted, share_text, shares_text
 from cospan.comparison import Comparison, RowToCheck
 from cospan.evidence import size_word
-from cospan.headlines import made_of_sentence
-from cospan.wording import note_sentence, of_hundred, sentence, value_text
+from cospan.wording import made_of_sentence, note_sentence, of_hundred, sentence, value_text
 
 from . import charts
 from .columns import Subject
