@@ -352,7 +352,7 @@ def test_the_papers_preset_is_one_word():
     A, B, Z = pair()
     paper = JointFrame.fit(A, B, preset="paper")
     spelled = JointFrame.fit(A, B, span="linear", center="each", balance=False, shrinkage=0)
-    assert (paper.span, paper.center_mode, paper.balance, paper.shrinkage) == (
+    assert (paper.span, paper.geometry.center_mode, paper.geometry.balance, paper.shrinkage) == (
         "linear",
         "each",
         False,

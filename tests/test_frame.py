@@ -47,7 +47,7 @@ def moments(X, center, weight):
 def prepared_matrices(frame, A, B):
     """S̃_A and S̃_B straight from the definition."""
     d, alpha = A.shape[1], frame.shrinkage
-    w_a, w_b = weights_of(A, B, frame.balance)
+    w_a, w_b = weights_of(A, B, frame.geometry.balance)
     S_A, S_B = moments(A, frame.geometry.about(0), w_a), moments(B, frame.geometry.about(1), w_b)
     lam = (np.trace(S_A) + np.trace(S_B)) / (2 * d)
     assert mean_variance(frame) == pytest.approx(lam, rel=1e-12)

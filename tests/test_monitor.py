@@ -333,7 +333,7 @@ def test_no_data_where_data_was_due_is_a_finding(profile, later):
     empty = [w for w in found.windows if w.status == "no data"]
     assert [str(w.start) for w in empty] == ["2020-03-03", "2020-03-04"]
     assert kinds(empty[0]) == {"no data"}
-    assert "2 windows had no data." in found.sentences
+    assert "2 days had no data." in found.sentences
     weekdays = table(0, 60)
     weekdays = weekdays[weekdays.time.dt.day_of_week < 5]
     later = later[later.time.dt.day_of_week < 5]

@@ -236,8 +236,8 @@ def _block_classes(
     return found
 
 
-def _merged(parts: list[dict[Label, Any]]) -> dict[Label, Any]:
-    found: dict[Label, Any] = {}
+def _merged(parts: list[dict[Label, Lazy]]) -> dict[Label, Lazy]:
+    found: dict[Label, Lazy] = {}
     for part in parts:
         for label, summary in part.items():
             found[label] = found[label] + summary if label in found else summary

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from cospan.base import arrays
 from cospan.base.checks import as_option, as_shrinkage, as_weights, feature_names_of, is_real
 from cospan.base.notes import warn
 from cospan.base.tolerance import FAST_SHRINKAGE
-from cospan.base.types import Floats
+from cospan.base.types import Data, Floats, Option, Values
 from cospan.distributed import class_summaries, mapped_classes
 from cospan.errors import InputError
 from cospan.model import (
@@ -130,7 +130,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
 
     # ---- fitting ------------------------------------------------------------------------------
 
-    def fit(self, X: object, y: Any, sample_weight: object = None) -> Self:
+    def fit(self, X: object, y: Data, sample_weight: object = None) -> Self:
         """Fit to labelled rows.
 
         Parameters
@@ -149,7 +149,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         return self
 
     def partial_fit(
-        self, X: object, y: Any, classes: Any = None, sample_weight: object = None
+        self, X: object, y: Data, classes: Data = None, sample_weight: object = None
     ) -> Self:
         """Add rows to what was fitted before; the model is brought up to date on its next use.
 
@@ -179,7 +179,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         self._model = None
         return self
 
-    def _start(self, labels: Any, shape: tuple[int, int]) -> None:
+    def _start(self, labels: Data, shape: tuple[int, int]) -> None:
         classes = _classes_in(labels)
         check_classification_targets(labels)
         if len(classes) < 2:
@@ -195,7 +195,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         self._summaries: dict[int, Summary] | None = {}
         self._model = None
 
-    def _add(self, rows: Floats, labels: NDArray[Any], sample_weight: object) -> Again:
+    def _add(self, rows: Floats, labels: Values, sample_weight: object) -> Again:
         """Rows of each class into its summary; and what reads them once more."""
         own = _class_numbers(labels, self.classes_)
         weights = (
@@ -217,7 +217,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         self._summaries = summaries
         return RowsAgain(read)
 
-    def _add_lazily(self, X: Any, y: Any, sample_weight: object) -> Again:
+    def _add_lazily(self, X: Data, y: Data, sample_weight: object) -> Again:
         """Rows of a Dask collection, summarised by its workers; and what reads them once more."""
         labels = np.asarray(y.compute() if arrays.is_lazy(y) else y)
         self._start(labels, (len(labels), int(X.shape[1])))
@@ -259,7 +259,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
 
     @classmethod
     def from_fitted(
-        cls, fitted: JointFrame | SetCosts, classes: NDArray[Any], **parameters: Any
+        cls, fitted: JointFrame | SetCosts, classes: Values, **parameters: Option
     ) -> Self:
         """An estimator of a model that is fitted already, as of one from a file."""
         model = cls(**parameters)
@@ -336,7 +336,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         first, second = np.sqrt(weights).T
         return np.asarray(np.arctan2(second, first)) - self.threshold
 
-    def predict(self, X: object) -> NDArray[Any]:
+    def predict(self, X: object) -> Values:
         """The class of each sample, (n,)."""
         decision = self.decision_function(X)
         index = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
@@ -395,7 +395,7 @@ def _check_threshold(value: object, n_classes: int) -> None:
         raise InputError(f"threshold is {value!r}; it must be an angle in [0, π/2].")
 
 
-def _classes_in(labels: NDArray[Any]) -> NDArray[Any]:
+def _classes_in(labels: Values) -> Values:
     """The different labels, sorted."""
     try:
         return np.unique(labels)
@@ -406,7 +406,7 @@ def _classes_in(labels: NDArray[Any]) -> NDArray[Any]:
         ) from None
 
 
-def _class_numbers(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+def _class_numbers(labels: Values, classes: Values) -> NDArray[np.intp]:
     """The place of every label among the sorted classes."""
     own = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
     known = np.asarray(classes[own] == labels)

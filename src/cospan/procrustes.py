@@ -12,7 +12,7 @@ coefficients x = Fw, y = Gw that represent one and the same sample with A and wi
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -20,7 +20,7 @@ import scipy.linalg
 from cospan.base import arrays, factorizations
 from cospan.base.checks import as_option, as_rows, check_names, feature_names_of
 from cospan.base.notes import Note, warn
-from cospan.base.types import Array, Floats, Index
+from cospan.base.types import Array, Data, Floats, Index
 from cospan.errors import InputError
 from cospan.model import JointFrame, in_feature_units, shared_mask
 
@@ -44,12 +44,12 @@ class RelativeProcrustes:
         """How many directions were used."""
         return len(self.used)
 
-    def coordinates(self, Z: Any) -> Floats:
+    def coordinates(self, Z: Data) -> Floats:
         """(n, k): the samples' shared coordinates, in which `rotation` acts."""
         check_names(Z, self.frame.feature_names, "Z")
         return _shared_coordinates(self.frame, Z, "Z", self.used, self._turn)
 
-    def transform(self, Z: Any) -> Floats:
+    def transform(self, Z: Data) -> Floats:
         """(n, d): samples of X's kind with their shared part rotated; the rest stays as it is."""
         check_names(Z, self.frame.feature_names, "Z")
         rows = arrays.to_numpy(as_rows(Z, "Z", d=self.frame.n_features, allow_empty=True))
@@ -65,7 +65,7 @@ class RelativeProcrustes:
 
 
 def relative_procrustes(
-    frame: JointFrame, X: Any, Y: Any, *, shared_above: float = 0.3, metric: str = "frame"
+    frame: JointFrame, X: Data, Y: Data, *, shared_above: float = 0.3, metric: str = "frame"
 ) -> RelativeProcrustes:
     """Rotate X onto Y inside the directions that both sets share.
 
@@ -145,7 +145,7 @@ def _metric_maps(frame: JointFrame, used: Index, metric: str) -> tuple[Floats | 
 
 
 def _shared_coordinates(
-    frame: JointFrame, Z: Any, name: str, used: Index, turn: Floats | None
+    frame: JointFrame, Z: Data, name: str, used: Index, turn: Floats | None
 ) -> Floats:
     rows = arrays.to_numpy(as_rows(Z, name, d=frame.n_features, allow_empty=True))
     shared = arrays.to_numpy(frame.coordinates(rows))[:, used]

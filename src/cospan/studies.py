@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias, Unpack
+from typing import TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,14 +19,14 @@ from scipy.stats import rankdata
 from cospan.base.arrays import to_numpy
 from cospan.base.checks import as_count, as_rows, as_seed, check_names, feature_names_of, is_real
 from cospan.base.tables import make_dataframe
-from cospan.base.types import Array, Bools, Floats
+from cospan.base.types import Array, Bools, DataFrame, Floats, Option, Record
 from cospan.errors import InputError
 from cospan.evidence import angle_histogram, fisher_rao, rank_auc
 from cospan.model import Given, JointFrame, Settings
 from cospan.summary import Summary
 
 # The study made when the caller names no settings.
-STUDY: Mapping[str, Iterable[Any]] = {
+STUDY: Mapping[str, Iterable[Option]] = {
     "shrinkage": (0.001, 0.01, 0.1, 0.5, 0.9),
     "units": ("own", "common"),
     "dof": (1.0, 10.0, 100.0),
@@ -45,7 +45,7 @@ STUDY: Mapping[str, Iterable[Any]] = {
 
 # The settings that only one span has. One of the other span brings that span along, and what the
 # reference fixes of its own is left to these defaults.
-_OF_SPAN: Mapping[str, Mapping[str, Any]] = {
+_OF_SPAN: Mapping[str, Record] = {
     "linear": {"center": "pooled", "balance": True, "weighting": "cost"},
     "affine": {"units": "auto", "dof": "auto", "pooling": "auto"},
 }
@@ -57,7 +57,7 @@ _RANDOM = ("rows", "noise", "training_noise")
 # Settings that no fit has, and the largest value of each.
 _OF_STUDY: Mapping[str, float] = {"rank": 1, "rows": 1, "noise": 1e9, "training_noise": 1e9}
 
-_Run: TypeAlias = dict[str, Any]  # settings of a fit, `weighting`, `rank` and those of the rows
+_Run: TypeAlias = Record  # settings of a fit, `weighting`, `rank` and those of the rows
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Sensitivity:
     rows: tuple[SettingChange, ...]  # the first is the reference, compared with itself
     theta: Floats  # (n,): reference angles of the samples, in radians
 
-    def to_frame(self, backend: str | None = None) -> Any:
+    def to_frame(self, backend: str | None = None) -> DataFrame:
         """The rows as a dataframe: pandas, polars or pyarrow."""
         rows = [asdict(row) for row in self.rows]
         return make_dataframe({name: [row[name] for row in rows] for name in rows[0]}, backend)
@@ -122,7 +122,7 @@ def sensitivity(
     B: Array,
     Z: Array,
     *,
-    over: Mapping[str, Iterable[Any]] | None = None,
+    over: Mapping[str, Iterable[Option]] | None = None,
     labels: ArrayLike | None = None,
     weighting: str = "cost",
     bins: int = 30,
@@ -205,7 +205,7 @@ def _as_rows(X: Array, name: str, A: Array) -> Floats:
     return np.asarray(to_numpy(as_rows(X, name, d=np.shape(A)[-1])), dtype=np.float64)
 
 
-def _plan_of(over: Mapping[str, Iterable[Any]]) -> list[tuple[str, Any]]:
+def _plan_of(over: Mapping[str, Iterable[Option]]) -> list[tuple[str, Option]]:
     """Pairs of a setting and a value, checked as far as the frame will not do it."""
     if not isinstance(over, Mapping):
         raise InputError('over must name settings and values, such as {"shrinkage": [0.01, 0.1]}.')
@@ -238,7 +238,7 @@ def _is_b(labels: ArrayLike | None, n: int) -> Bools | None:
 # ---- one changed setting ------------------------------------------------------------------------
 
 
-def _changed(given: _Run, parameter: str, value: Any) -> _Run:
+def _changed(given: _Run, parameter: str, value: Option) -> _Run:
     """The settings with one of them changed, and the span with one that only the other has."""
     owners = [span for span, names in _OF_SPAN.items() if parameter in names]
     span = value if parameter == "span" else (owners or [given["span"]])[0]
@@ -301,7 +301,7 @@ def _fisher_rao(a: Floats, b: Floats, bins: int) -> float:
     return fisher_rao(angle_histogram(a, bins), angle_histogram(b, bins))
 
 
-def _text(value: Any) -> str:
+def _text(value: Option) -> str:
     if value is None or isinstance(value, str | bool):
         return "default" if value is None else str(value)
     return f"{value:g}" if np.ndim(value) == 0 else "given"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cospan.audit.flips import fit_flips, fit_rates
 from cospan.base import arrays
@@ -16,7 +16,7 @@ from cospan.base.checks import as_rows, as_shrinkage, feature_names_of
 from cospan.base.notes import warn
 from cospan.base.tables import make_dataframe
 from cospan.base.tolerance import FAST_SHRINKAGE
-from cospan.base.types import Array, Bools, Floats, Index
+from cospan.base.types import Array, Bools, Data, DataFrame, Floats, Index, Values
 from cospan.data import encode, notes_of, open_source
 from cospan.errors import InputError
 from cospan.evidence import rank_auc
@@ -39,15 +39,15 @@ class LabelAudit:
     suspicion: Floats
     #: (n,): the probability that the label is flipped, given the overlap of the classes
     mislabelled: Floats = field(repr=False)
-    suggested: NDArray[Any]  # (n,): the most probable class
+    suggested: Values  # (n,): the most probable class
     #: (n,): labels worth a look: another class is more probable, and of all that are flagged the
     #: stated share is expected to be flipped. Never between classes that are `inseparable`
     flagged: Bools
-    labels: NDArray[Any]  # (n,): as given
+    labels: Values  # (n,): as given
     #: (n, K): the probability of each class if all were equally common, every row left out of
     #: its own; rows sum to 1
     weights: Floats = field(repr=False)
-    classes: NDArray[Any]  # (K,)
+    classes: Values  # (K,)
     noise_rate: float  # the estimated share of flipped labels; 0 without evidence for any
     #: Pairs of classes that left-out rows separate no better than chance
     inseparable: tuple[tuple[Any, Any], ...]
@@ -116,7 +116,7 @@ class LabelAudit:
         """Row numbers, the most suspicious first."""
         return np.argsort(-self.suspicion, kind="stable")
 
-    def to_frame(self, backend: str | None = None) -> Any:
+    def to_frame(self, backend: str | None = None) -> DataFrame:
         """A table with the most suspicious rows first: row, label, suggested, suspicion, flagged.
 
         `backend` is "pandas", "polars" or "pyarrow"; by default the first that is installed.
@@ -138,7 +138,7 @@ class LabelAudit:
 
 
 def audit_labels(
-    X: Any, y: Any, *, precision: float = PRECISION, **given: Unpack[Given]
+    X: Data, y: Any, *, precision: float = PRECISION, **given: Unpack[Given]
 ) -> LabelAudit:
     """Find labels that look wrong: rows that another class explains better than their own.
 
@@ -267,7 +267,7 @@ def _left_out(costs: SetCosts, rows: Array, own: Index) -> Floats:
     return arrays.to_numpy(calibrated_weights(squared, costs.answering.geometry.calibration))
 
 
-def _rows(X: Any) -> tuple[Array, tuple[str, ...] | None]:
+def _rows(X: Data) -> tuple[Array, tuple[str, ...] | None]:
     """Rows of numbers and what they are called; of a table with text or gaps encoded."""
     names = feature_names_of(X)
     try:
@@ -281,7 +281,7 @@ def _rows(X: Any) -> tuple[Array, tuple[str, ...] | None]:
     return rows, source.feature_names
 
 
-def _labels(y: Any, n: int) -> tuple[NDArray[Any], NDArray[Any], Index]:
+def _labels(y: object, n: int) -> tuple[Values, Values, Index]:
     """Labels, their classes and each row's class number, or an error."""
     labels = np.asarray(arrays.to_numpy(y) if arrays.is_array(y) else y)
     if labels.shape != (n,):

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.linalg
 from threadpoolctl import ThreadpoolController
 
-from cospan.base.types import Array, Namespace
+from cospan.base.types import Array, Data, Namespace
 
 # Rows that are copied into column-major order at once: this many stay in the cache.
 TILE_ROWS = 512
@@ -380,7 +380,7 @@ def in_order(parts: Sequence[np.ndarray], dtype: np.dtype, columns_first: bool) 
     return out
 
 
-def shifted_gram(rows: Any, origin: Any) -> tuple[np.ndarray, np.ndarray]:
+def shifted_gram(rows: Data, origin: Any) -> tuple[np.ndarray, np.ndarray]:
     """Sum and Gram matrix of NumPy rows less `origin`, in float64.
 
     NumPy throughout: unlike SciPy's, its products let other threads run meanwhile.

@@ -14,7 +14,7 @@ from typing import Any, TypedDict, TypeGuard, Unpack
 import numpy as np
 
 from cospan.base.arrays import eps, grand_total, is_array, is_complex, namespace, to_numpy
-from cospan.base.types import Array
+from cospan.base.types import Array, Data
 from cospan.errors import InputError
 
 # ---- numbers, words and flags --------------------------------------------------------------------
@@ -91,7 +91,7 @@ def _is_lazy_frame(X: object) -> bool:
     return hasattr(X, "collect") and hasattr(X, "collect_schema") and not hasattr(X, "to_numpy")
 
 
-def _as_array(X: Any, name: str) -> Array:
+def _as_array(X: Data, name: str) -> Array:
     """X as an array of any dtype and number of dimensions; missing values are NaN."""
     remedy = _no_rows(X, name)
     if remedy is not None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.base.types import Floats
+from cospan.base.types import Floats, Values
 
 Keys = NDArray[np.uint64]
 
@@ -32,7 +31,7 @@ def row_keys(columns: Sequence[Floats]) -> Keys:
     return key
 
 
-def text_keys(values: NDArray[Any]) -> Keys:
+def text_keys(values: Values) -> Keys:
     """A number for each value, equal for values that are written alike.
 
     >>> text_keys(np.array(["b", "a", "b"])).tolist() == text_keys(np.array(list("bab"))).tolist()

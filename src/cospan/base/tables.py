@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from cospan.base.checks import as_option
 from cospan.base.text import harmless, is_number, json_harmless
+from cospan.base.types import DataFrame, Record
 from cospan.errors import MissingDependencyError
 
 __all__ = ["json_text", "make_dataframe", "plain", "without_formulas"]
@@ -27,7 +28,7 @@ __all__ = ["json_text", "make_dataframe", "plain", "without_formulas"]
 BACKENDS = ("pandas", "polars", "pyarrow")
 
 
-def make_dataframe(columns: Mapping[str, ArrayLike], backend: str | None = None) -> Any:
+def make_dataframe(columns: Mapping[str, ArrayLike], backend: str | None = None) -> DataFrame:
     """A dataframe with these columns, in this order.
 
     The backend is ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default the first one installed.
@@ -58,7 +59,7 @@ def make_dataframe(columns: Mapping[str, ArrayLike], backend: str | None = None)
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 
-def without_formulas(columns: Mapping[str, Any]) -> dict[str, Any]:
+def without_formulas(columns: Mapping[str, ArrayLike]) -> Record:
     """The same columns for a CSV file: text that a spreadsheet would run begins with a quote.
 
     Numbers are left alone, also where they are text; escape sequences are spelled out.
@@ -81,7 +82,7 @@ def _cell(text: str) -> str:
     return f"'{text}" if formula and not is_number(text) else text
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Any result as types that JSON knows.
 
     >>> plain({"theta": np.array([1.5, np.nan]), "n": np.int64(3), "name": ("a", None)})
@@ -104,7 +105,7 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def json_text(value: Any, *, indent: int | None = 2) -> str:
+def json_text(value: object, *, indent: int | None = 2) -> str:
     """Any result as strict JSON; without an indent in one line, as short as it can be.
 
     >>> json_text({"θ": [0.5, float("inf")]}, indent=None)

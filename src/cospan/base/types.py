@@ -13,12 +13,20 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AnyArray", "Array", "Bools", "Floats", "Index", "Namespace"]
+__all__ = [
+    "AnyArray", "Array", "Bools", "Data", "DataFrame", "Floats", "Index", "Namespace", "Option",
+    "Record", "Values",
+]  # fmt: skip
 
 Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
 Index: TypeAlias = NDArray[np.intp]
 Operand: TypeAlias = Any  # another array, or a number
+Values: TypeAlias = NDArray[Any]  # of any dtype: labels, levels, texts or numbers
+Data: TypeAlias = Any  # rows as users pass them: arrays, dataframes, paths and more
+DataFrame: TypeAlias = Any  # of pandas, polars or pyarrow: none of them is a dependency
+Option: TypeAlias = Any  # of a keyword; checked where it is used
+Record: TypeAlias = dict[str, Any]  # options by name, or a result as JSON has it
 
 
 class Array(Protocol):

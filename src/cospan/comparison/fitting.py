@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base import arrays
 from cospan.base.tolerance import SAME_LOSS
-from cospan.base.types import Floats
+from cospan.base.types import Floats, Record
 from cospan.comparison.reading import Again, ReadSet, ReadSets
 from cospan.comparison.settings import Settings
 from cospan.errors import InputError
@@ -228,7 +228,7 @@ def as_classifier(costs: SetCosts, names: Sequence[str]) -> AlignmentAngleClassi
     order = np.argsort(names)
     costs = arranged(costs, order)
     g = costs.geometry
-    given: dict[str, Any] = {"units": g.units, "pooling": g.pooling, "dof": g.dof}
+    given: Record = {"units": g.units, "pooling": g.pooling, "dof": g.dof}
     if not g.affine:
         center = g.center if g.center_mode == "given" else g.center_mode
         given = {"center": center, "balance": g.balance}

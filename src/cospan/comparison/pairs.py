@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from cospan.base.keys import text_keys
-from cospan.base.types import Floats
+from cospan.base.types import Floats, Values
 from cospan.comparison.fitting import Model
 from cospan.comparison.opening import Opened
 from cospan.comparison.reading import ReadSet, joined_keys, sample_size
@@ -103,7 +103,7 @@ class _Side(NamedTuple):
 
     score: Floats
     dealt: NDArray[np.intp]
-    groups: NDArray[Any] | None
+    groups: Values | None
 
     def taken(self, rows: NDArray[np.bool_]) -> _Side:
         groups = None if self.groups is None else self.groups[rows]
@@ -192,8 +192,8 @@ def study_pair(
         seed=seed,
     )
     first = (Finding(one.kind, one.column, one.second, str(one).rstrip(".")) for one in schema)
-    findings = (*first, *found.findings)  # columns that only one set has come first
-    return replace(found, findings=findings, verdict=replace(found.verdict, findings=findings))
+    findings = (*first, *found.verdict.findings)  # columns that only one set has come first
+    return replace(found, verdict=replace(found.verdict, findings=findings))
 
 
 def _totals(read: Sequence[ReadSet]) -> tuple[Totals, Totals] | None:

@@ -7,14 +7,14 @@ import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cospan.audit import LabelAudit
 from cospan.base.notes import Note
 from cospan.base.tables import json_text, make_dataframe, plain
-from cospan.base.types import Floats
+from cospan.base.types import DataFrame, Floats, Record
 from cospan.comparison.fitting import Model, as_classifier
 from cospan.comparison.pairs import Pairs, place_sets, study_pair
 from cospan.comparison.rows import Checked, RowToCheck, Usual, check_rows, find_rows, weights_of
@@ -139,12 +139,12 @@ class Comparison:
     @property
     def p(self) -> float:
         """The p-value of "both sets come from one distribution"; NaN with too few rows."""
-        return self.changes.p
+        return self.verdict.pvalue
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What changed, the clearest first."""
-        return self.changes.findings
+        return self.verdict.findings
 
     @property
     def verdict(self) -> Verdict:
@@ -231,7 +231,7 @@ class Comparison:
     def _make_pair(self, i: int, j: int) -> Comparison:
         g, names = self.fitted.geometry, (self.names[i], self.names[j])
         chunks = self.samples[i], self.samples[j]
-        same: dict[str, Any] = {"pooling": g.pooling, "dof": g.dof} if g.affine else {}
+        same: Record = {"pooling": g.pooling, "dof": g.dof} if g.affine else {}
         frame = JointFrame.fit(
             *(np.asarray(chunk.rows, dtype=np.float64) for chunk in chunks),
             span=g.span,
@@ -321,7 +321,7 @@ class Comparison:
         rows = (np.asarray(chunk.rows, dtype=np.float64) for chunk in self.samples)
         return tuple(read_columns(self.columns, part) for part in rows)
 
-    def to_frame(self, backend: str | None = None) -> Any:
+    def to_frame(self, backend: str | None = None) -> DataFrame:
         """One row per scored sample, as a dataframe of the first library found.
 
         Of two sets: set, id, theta (degrees), cost_a, cost_b, share_a, share_shared, share_b,
@@ -394,7 +394,7 @@ class Comparison:
             return {**found, **dict.fromkeys(("p", "differs", "changes"))}
         changes = self.pair(*pair).changes
         differs = pair in self.differing if self.differing is not None else changes.verdict.differs
-        p = None if math.isnan(changes.p) else changes.p
+        p = changes.verdict.to_dict()["pvalue"]
         return {**found, "p": p, "differs": differs, "changes": plain(changes.to_dict())}
 
     def to_json(self) -> str:

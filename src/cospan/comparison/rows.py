@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cospan.audit import LabelAudit, separates, shares_of
 from cospan.base.notes import Note
-from cospan.base.types import Floats
+from cospan.base.types import Floats, Record
 from cospan.comparison.opening import as_text
 from cospan.comparison.scoring import Group, Names
 from cospan.data import listing
@@ -151,7 +151,7 @@ def check_labels(
     )
     if known.all():
         return Checked(audit.flagged, "z", audit)
-    found: dict[str, Any] = {"labels": labels, "weights": weights}
+    found: Record = {"labels": labels, "weights": weights}
     for key in ("suspicion", "mislabelled", "flagged"):  # nothing is said against other labels
         own = getattr(audit, key)
         found[key] = np.zeros(len(known), own.dtype)

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan.base.files import whole_file
 from cospan.base.tables import without_formulas
-from cospan.base.types import Floats
+from cospan.base.types import Floats, Values
 from cospan.comparison.scoring import Scored
 from cospan.errors import InputError, needed
 from cospan.model import score_table
@@ -27,10 +26,10 @@ if TYPE_CHECKING:
 
 ENDINGS = (".parquet", ".arrow", ".feather", ".csv", ".tsv")
 
-Columns = Mapping[str, NDArray[Any]]  # numbers or texts
+Columns = Mapping[str, Values]  # numbers or texts
 
 
-def score_columns(names: Sequence[str], name: str, scored: Scored) -> dict[str, NDArray[Any]]:
+def score_columns(names: Sequence[str], name: str, scored: Scored) -> dict[str, Values]:
     """The columns of a table of scores, angles in degrees; `names` are those of the K sets.
 
     Two sets with a joint frame have costs and shares, others a weight for each set. All have the
@@ -73,7 +72,7 @@ def ambiguity(weights: Floats) -> Floats:
     return np.asarray(np.abs((weights * logs).sum(axis=1)) / np.log(weights.shape[1]))
 
 
-def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def joined(parts: Sequence[Values]) -> Values:
     """Concatenate; identifiers of different kinds (row numbers, file names) become text.
 
     >>> joined([np.array([1, 2]), np.array(["x.png"])]).tolist()
@@ -84,7 +83,7 @@ def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate(parts)
 
 
-def with_text_ids(columns: Columns) -> dict[str, NDArray[Any]]:
+def with_text_ids(columns: Columns) -> dict[str, Values]:
     """The columns with identifiers as text: one set may number its rows, another name them."""
     return {**columns, "id": np.asarray(columns["id"]).astype(str)}
 

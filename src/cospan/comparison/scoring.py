@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from cospan.base import arrays
 from cospan.base.keys import Keys
 from cospan.base.tolerance import TIE_BREAK
-from cospan.base.types import Floats
+from cospan.base.types import Floats, Values
 from cospan.comparison.fitting import Model, Models
 from cospan.comparison.reading import Folds, OwnRows, value_keys
 from cospan.data import Chunk
@@ -49,7 +49,7 @@ NOTABLE_BYTES = 2**22  # for the rows of each kind that a reader will ask about
 NOTABLE_ROWS = 100  # of each kind
 MOST_LABELS = 4  # of scored rows: those of each label are ranked by themselves
 
-Names = NDArray[Any]  # identifiers, labels or groups: numbers or texts, whatever the data has
+Names = Values  # identifiers, labels or groups: numbers or texts, whatever the data has
 Rows = NDArray[np.floating]
 Ranks = dict[str, Floats]  # what makes rows worth a look: how much, under each name
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
-from typing import Any
 
 from cospan.base.checks import as_count, as_option, as_shrinkage
 from cospan.base.tolerance import FAST_SHRINKAGE
+from cospan.base.types import Option, Record
 from cospan.errors import InputError
 from cospan.evidence import FEWEST_LABELLINGS
 from cospan.model import DEFAULTS, Given, settled
 from cospan.model import Settings as SetSettings
 
 Progress = Callable[[str, int, int | None], None]  # what is being done, rows done, rows in all
-Reading = dict[str, Any]  # options of :func:`cospan.data.open_source`
+Reading = Record  # options of :func:`cospan.data.open_source`
 
 
 class Options(Given, total=False):
@@ -53,7 +53,7 @@ class Settings(SetSettings):
     exact: bool | None = None
 
     @classmethod
-    def of(cls, **given: Any) -> Settings:
+    def of(cls, **given: Option) -> Settings:
         """Settings as :func:`cospan.compare` takes them, the preset resolved."""
         known = {*DEFAULTS, "preset"}
         asked = {name: value for name, value in given.items() if name in known}

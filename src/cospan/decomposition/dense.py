@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from cospan.base.checks import (
     feature_names_of,
 )
 from cospan.base.tolerance import rank_tolerance
-from cospan.base.types import Array
+from cospan.base.types import Array, Data
 from cospan.decomposition import notation
 from cospan.decomposition.kernel import Blocks, Tolerances, Wanted, decompose
 from cospan.errors import InputError
@@ -278,7 +278,7 @@ def gsvdvals(
     return found.c, found.s
 
 
-def _as_pair(A: Any, B: Any, tol: object, finite: bool) -> tuple[Array, Array, Tolerances]:
+def _as_pair(A: Data, B: Data, tol: object, finite: bool) -> tuple[Array, Array, Tolerances]:
     """Both matrices, checked, in one dtype, and what counts as zero in them."""
     for X, name in ((A, "A"), (B, "B")):
         if arrays.is_lazy(X):

@@ -30,6 +30,7 @@ import scipy.sparse.linalg
 
 from cospan.base.checks import as_count, as_option, as_rows_with_eps, as_seed
 from cospan.base.tolerance import GRAM_RANK, LSMR_ACCURACY, rank_tolerance
+from cospan.base.types import Data
 from cospan.errors import InputError
 
 _EPS = 2.0**-52
@@ -91,8 +92,8 @@ class PartialGSVD:
 
 
 def gsvds(
-    A: Any,
-    B: Any,
+    A: Data,
+    B: Data,
     k: int = 6,
     *,
     which: str = "A",
@@ -221,10 +222,10 @@ class _Operator(NamedTuple):
     times: Callable[[np.ndarray], np.ndarray]
     adjoint_times: Callable[[np.ndarray], np.ndarray]
     norm: float
-    entries: Any  # a sparse or dense matrix, or None where nobody knows them
+    entries: object  # a sparse or dense matrix, or None where nobody knows them
 
 
-def _as_operators(A: Any, B: Any) -> tuple[_Operator, _Operator, np.ndarray | None]:
+def _as_operators(A: Data, B: Data) -> tuple[_Operator, _Operator, np.ndarray | None]:
     """Both as operators on the columns that are not zero in both, and the mask of those."""
     known = [_entries(X, name) for X, name in ((A, "A"), (B, "B"))]
     p, q = (
@@ -246,7 +247,7 @@ def _as_operators(A: Any, B: Any) -> tuple[_Operator, _Operator, np.ndarray | No
     return a._replace(dtype=dtype), b._replace(dtype=dtype), alive
 
 
-def _entries(X: Any, name: str) -> Any:
+def _entries(X: Data, name: str) -> Any:
     """X as a sparse matrix in rows, a dense one, or None for an operator."""
     if isinstance(X, scipy.sparse.linalg.LinearOperator):
         return None
@@ -260,14 +261,14 @@ def _entries(X: Any, name: str) -> Any:
     return matrix
 
 
-def _doubled(X: Any) -> Any:
+def _doubled(X: Data) -> Any:
     """In double precision: ARPACK's single one stalls long before the residuals are small."""
     if X.dtype.kind not in "biufc":
         return X  # whose dtype is complained about elsewhere
     return X.astype(np.complex128 if X.dtype.kind == "c" else np.float64, copy=False)
 
 
-def _of_matrix(X: Any, alive: np.ndarray | None) -> _Operator:
+def _of_matrix(X: Data, alive: np.ndarray | None) -> _Operator:
     if alive is not None:
         X = X[:, alive]
     adjoint = X.conj().T.tocsr() if scipy.sparse.issparse(X) else X.conj().T
@@ -276,7 +277,7 @@ def _of_matrix(X: Any, alive: np.ndarray | None) -> _Operator:
     return _Operator(X.shape, X.dtype, lambda Y: X @ Y, lambda Y: adjoint @ Y, norm, X)
 
 
-def _of_operator(X: Any, name: str) -> _Operator:
+def _of_operator(X: Data, name: str) -> _Operator:
     complex_entries = np.dtype(X.dtype or float).kind == "c"
     dtype = np.dtype(np.complex128 if complex_entries else np.float64)
     probes = np.random.default_rng(0).standard_normal((X.shape[1], _PROBES))
@@ -299,7 +300,7 @@ def _whitened(a: _Operator, b: _Operator) -> _BySquares | _ByLeastSquares:
     return _BySquares(a, b, weights)
 
 
-def _gram(X: Any) -> np.ndarray:
+def _gram(X: Data) -> np.ndarray:
     """XᴴX as a dense matrix."""
     if not scipy.sparse.issparse(X):
         return np.asarray(X.conj().T @ X)

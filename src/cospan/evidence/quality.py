@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scipy import special
 
 from cospan.base.tolerance import LEAST_VARIANCE
+from cospan.base.types import Record
 
 from .columns import FeatureChange, FeatureTable
 from .test import share_z
@@ -58,7 +59,7 @@ class Quality(tuple[QualityNote, ...]):
 
     __slots__ = ()
 
-    def to_dict(self) -> list[dict[str, Any]]:
+    def to_dict(self) -> list[Record]:
         """Plain types only."""
         rows = [asdict(note) for note in self]
         for row in rows:

@@ -22,7 +22,7 @@ from cospan.base.notes import Note, warn
 from cospan.base.tables import make_dataframe
 from cospan.base.text import chance, plural
 from cospan.base.tolerance import EQUAL_STATISTICS
-from cospan.base.types import Floats, Index
+from cospan.base.types import Data, DataFrame, Floats, Index
 from cospan.data import encode, notes_of, open_source
 from cospan.errors import InputError, MissingDependencyError, needed
 from cospan.summary import random_rows
@@ -61,7 +61,7 @@ class Panel:
                 return measure
         raise KeyError(name)
 
-    def to_frame(self, backend: str | None = None) -> Any:
+    def to_frame(self, backend: str | None = None) -> DataFrame:
         """One row per measure, as a dataframe of the first library found."""
         rows = [asdict(one) for one in self.measures]
         return make_dataframe({key: [row[key] for row in rows] for key in rows[0]}, backend)
@@ -78,8 +78,8 @@ class Panel:
 
 
 def measure_panel(
-    A: Any,
-    B: Any,
+    A: Data,
+    B: Data,
     *,
     units: str = "own",
     rows: int = ROWS,
@@ -148,8 +148,8 @@ class Pair(NamedTuple):
 
 
 def read_pair(
-    A: Any,
-    B: Any,
+    A: Data,
+    B: Data,
     *,
     units: str,
     rows: int,

@@ -18,7 +18,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -27,7 +27,7 @@ import scipy.stats
 from cospan.base.checks import as_count
 from cospan.base.notes import warn
 from cospan.base.tails import tail_p_values
-from cospan.base.types import Floats, Index
+from cospan.base.types import Data, Floats, Index, Record
 from cospan.errors import InputError
 from cospan.measures.panel import read_pair
 
@@ -75,7 +75,7 @@ class Fidelity:
     rows_real: Index  # row numbers in the data of the rows that were used: all, or random samples
     rows_synthetic: Index
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Record:
         """Plain types only, for JSON; rows as row numbers."""
         numbers = ("precision", "usual_precision", "recall", "density", "coverage")
         return {
@@ -115,8 +115,8 @@ class Fidelity:
 
 
 def fidelity(
-    real: Any,
-    synthetic: Any,
+    real: Data,
+    synthetic: Data,
     *,
     neighbours: int = NEIGHBOURS,
     units: str = "own",

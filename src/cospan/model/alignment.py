@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan.base import arrays
 from cospan.base.tolerance import RELATIONAL_SHARE
-from cospan.base.types import Array, Bools, Floats, Index
+from cospan.base.types import Array, Bools, Floats, Index, Values
 from cospan.errors import InputError
 from cospan.model.calibration import Calibration, angles_of
 from cospan.model.typicality import Typicality, below_rate
@@ -225,7 +224,7 @@ def score_table(
     ids: Any,
     own: Index | None,
     typicality: Floats,
-) -> dict[str, NDArray[Any]]:
+) -> dict[str, Values]:
     """The columns of a table of scores, angles in degrees.
 
     `sets` is what to write in the column "set", for all rows or one by one; `own` says of which

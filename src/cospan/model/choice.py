@@ -16,7 +16,7 @@ covariances take one Cholesky factor for every α and γ, and every set that row
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -140,9 +140,6 @@ class Judge:
     def mean(self, candidate: Candidate) -> float:
         return float(self.weight @ candidate.losses)
 
-    def best(self, family: Iterable[Candidate]) -> Candidate:
-        return min(family, key=self.mean)
-
     def better(self, candidate: Candidate, current: Candidate, errors: float) -> bool:
         """Is a candidate's loss lower by so many standard errors?"""
         difference = current.losses - candidate.losses
@@ -170,16 +167,6 @@ class Judge:
         found = fit_calibration(log_odds, self.trial.own, self.trial.counts, start)
         losses = log_losses(log_odds, self.trial.own, found)
         return Candidate(working, alpha, pooling, dof, squared, found, losses)
-
-    def family(
-        self, working: WorkingSets, squared: Floats, alphas: Floats, dof: float
-    ) -> list[Candidate]:
-        """Candidates for each α without pooling, from squared costs (α, K, n)."""
-        found: list[Candidate] = []
-        for cost, alpha in zip(squared, alphas.tolist(), strict=True):
-            start = found[-1].calibration if found else None
-            found.append(self.candidate(working, cost, alpha, 0.0, dof, start))
-        return found
 
 
 # ---- the way through the settings -------------------------------------------------------------
@@ -223,9 +210,6 @@ class _Search:
     def found(self) -> Candidate:
         """The settings that were found."""
         working, alpha = self.working, self.fixed.shrinkage
-        if not self.prepared.affine:
-            squared = left_out_grid(working, self.judge.trial, self.alphas)
-            return self._best_alpha(self.judge.family(working, squared, self.alphas, 0.0))
         current = self._without_pooling(working, self.judge.trial)
         # Without shrinkage no cost depends on units.
         if self.other_units and alpha != 0:
@@ -236,19 +220,19 @@ class _Search:
 
     def _without_pooling(self, working: WorkingSets, trial: TrialRows) -> Candidate:
         squared = left_out_grid(working, trial, self.alphas)
-        best: Candidate | None = None
-        for dof in self.dofs:
-            family = self.judge.family(working, squared + dof, self.alphas, dof)
-            found = self._best_alpha(family)
-            if best is None or self.judge.better(found, best, CLEARLY):
-                best = found
-        assert best is not None
-        return best
+        first, *others = (self._best_alpha(working, squared + dof, dof) for dof in self.dofs)
+        for found in others:
+            first = found if self.judge.better(found, first, CLEARLY) else first
+        return first
 
-    def _best_alpha(self, family: list[Candidate]) -> Candidate:
+    def _best_alpha(self, working: WorkingSets, squared: Floats, dof: float) -> Candidate:
         """The α nearest to the default among those that are not clearly worse than the best."""
-        best = self.judge.best(family)
-        if self.fixed.shrinkage is not None:
+        family: list[Candidate] = []
+        for cost, alpha in zip(squared, self.alphas.tolist(), strict=True):
+            start = family[-1].calibration if family else None
+            family.append(self.judge.candidate(working, cost, alpha, 0.0, dof, start))
+        best = min(family, key=self.judge.mean)
+        if len(family) == 1:
             return best
         near = sorted(family, key=lambda one: abs(math.log(one.shrinkage / DEFAULT_SHRINKAGE)))
         return next(one for one in near if one is best or not self.judge.better(best, one, CLEARLY))
@@ -280,10 +264,11 @@ class _Search:
             if place not in tried:
                 alpha, gamma = float(self.alphas[place[0]]), gammas[place[1]]
                 squared = pooled_costs(current.working, trial, alpha, gamma)
-                tried[place] = judge.best(
+                each = (
                     judge.candidate(current.working, squared + dof, alpha, gamma, dof)
                     for dof in self.dofs
                 )
+                tried[place] = min(each, key=judge.mean)
             return tried[place]
 
         n = len(gammas)

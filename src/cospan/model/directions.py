@@ -26,7 +26,7 @@ from cospan.base import arrays
 from cospan.base.checks import as_option, is_real
 from cospan.base.tables import make_dataframe
 from cospan.base.tolerance import at_infinity
-from cospan.base.types import Array, Bools, Floats, Index
+from cospan.base.types import Array, Bools, DataFrame, Floats, Index, Record
 from cospan.decomposition import Blocks
 from cospan.errors import InputError
 from cospan.model.alignment import Alignment
@@ -132,14 +132,14 @@ class Directions:
     def __getitem__(self, chosen: Any) -> Directions:
         """Some of them: a slice, a mask, or positions (one position keeps a table of one)."""
         positions = np.atleast_1d(np.arange(len(self))[chosen])
-        picked: dict[str, Any] = {
+        picked: Record = {
             one.name: arrays.pick(value, positions, 1 if one.name in "xy" else 0)
             for one in fields(self)
             if one.name != "feature_names" and (value := getattr(self, one.name)) is not None
         }
         return replace(self, **picked)
 
-    def to_frame(self, backend: str | None = None) -> Any:
+    def to_frame(self, backend: str | None = None) -> DataFrame:
         """A dataframe: index, block, degrees, c, s, shift, length, and part of the difference."""
         names = ("direction", "block", "degrees", "c", "s", "shift", "length", "difference")
         known = (self.index, self.block, self.degrees, self.c, self.s, self.shifts, self.lengths)

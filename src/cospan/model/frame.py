@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from cospan.base import arrays
 from cospan.base.checks import as_option, as_rows, as_weights, check_names
 from cospan.base.factorizations import qr, solve_triangular_transposed
 from cospan.base.notes import Note, warn
-from cospan.base.types import Array, Floats
+from cospan.base.types import Array, Data, Floats
 from cospan.decomposition import Blocks, gsvd
 from cospan.errors import InputError
 from cospan.model.alignment import Alignment, LeaveOneOut
@@ -86,8 +86,8 @@ class JointFrame(SetModel):
     @classmethod
     def fit(
         cls,
-        A: Any,
-        B: Any,
+        A: Data,
+        B: Data,
         *,
         span: str = "affine",
         units: str = "auto",
@@ -367,7 +367,7 @@ class JointFrame(SetModel):
         check_names(X, self.feature_names, name)
         return as_rows(X, name, d=self.n_features, allow_empty=True)
 
-    def align(self, Z: Any, *, weighting: str = "cost") -> Alignment:
+    def align(self, Z: Data, *, weighting: str = "cost") -> Alignment:
         """The alignment angle of every sample.
 
         Parameters
@@ -442,7 +442,7 @@ class JointFrame(SetModel):
             return self._alignment(squared[:, 0], squared[:, 1])
         squared, beside = self._left_out_of(k, rows, removed), []
         if self.basis is not None or self.blocks.r or self.blocks.t:
-            if self.center_mode == "each":
+            if self.geometry.center_mode == "each":
                 rows = rows - arrays.like(self.geometry.means[k : k + 1, :], rows)
             scores = Scorer(self, rows, blocks=self.blocks, fine=True).scores(rows)
             beside = [scores.shares, scores.outside]

@@ -18,20 +18,19 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from cospan.base import arrays, factorizations
 from cospan.base.checks import as_flag, as_option, as_tol, check_same_library
 from cospan.base.tolerance import SQUARES_KEEP_DIGITS, constant_variance, rank_tolerance
-from cospan.base.types import Array, Bools, Floats, Index
+from cospan.base.types import AnyArray, Array, Floats, Index
 from cospan.errors import InputError
 from cospan.model.calibration import Calibration
 from cospan.summary import Summary, as_factors
 
-_SMALLEST_POWER = -1000  # of two: its inverse is still a number
-_SMALLEST_UNIT = 2.0**-1022
+_SMALLEST_UNIT = 2.0**-1022  # its inverse is still a number
 # Entries of rows that are multiplied at once for their inner products.
 _BLOCK = 2**17
 
@@ -199,44 +198,19 @@ class PreparedSets:
         """The sets' moments in these units; `outlined`: to try settings on, where that saves."""
         return WorkingSets(self, units, outlined=outlined)
 
-    # ---- units --------------------------------------------------------------------------------
-    # Spreads are a power of two (`scale`) and what remains: squares of values near 1e-160 would
-    # have no digits left, and those of one feature say nothing about the size of another.
-
     @cached_property
-    def scale(self) -> Floats:
-        """(d,): powers of two of the size of each feature's deviations."""
-        means = arrays.to_numpy(self.means)
-        largest = np.abs(means - means[0]).max(axis=0)
+    def spreads(self) -> Floats:
+        """(K, d): square roots of the diagonals of the sets' moments, as they are weighted."""
+        found = np.zeros((len(self.summaries), int(self.center.shape[0])))
         for k, part in enumerate(self.summaries):
             if not part.is_factored:
-                largest = np.maximum(largest, np.sqrt(self._squares(k)))
-                continue
-            xp = arrays.namespace(part.mean)
-            for one in part.factor_parts(self.about(k)):
+                scatter = arrays.to_numpy(part.scatter_about(self.about(k)))
+                found[k] = np.sqrt(np.clip(np.diagonal(scatter), 0.0, None))
+            for one in part.factor_parts(self.about(k)) if part.is_factored else ():
                 if one.shape[0]:
-                    largest = np.maximum(largest, arrays.to_numpy(xp.max(xp.abs(one), axis=0)))
-        power = np.maximum(np.frexp(largest)[1], _SMALLEST_POWER)
-        return np.where(largest > 0, np.ldexp(1.0, power), 1.0)
-
-    def _squares(self, k: int) -> Floats:
-        scatter = arrays.to_numpy(self.summaries[k].scatter_about(self.about(k)))
-        return np.asarray(np.clip(np.diagonal(scatter), 0.0, None))
-
-    @cached_property
-    def variances(self) -> Floats:
-        """(K, d): the diagonals of the sets' moments, as they are weighted, over scale²."""
-        found = np.zeros((len(self.summaries), len(self.scale)))
-        for k, part in enumerate(self.summaries):
-            if not part.is_factored:
-                found[k] = self.weights[k] * self._squares(k) / self.scale / self.scale
-                continue
-            per_scale = arrays.like(1 / self.scale, part.mean)[None, :]
-            for one in part.factor_parts(self.about(k)):
-                scaled = one * per_scale
-                scaled *= scaled
-                found[k] += arrays.to_numpy(arrays.namespace(scaled).sum(scaled, axis=0))
-            found[k] *= self.weights[k]
+                    spread = arrays.to_numpy(_root_mean_square(one))
+                    found[k] = np.hypot(found[k], math.sqrt(one.shape[0]) * spread)
+            found[k] *= math.sqrt(self.weights[k])
         return found
 
     def unit(self, units: str) -> Floats:
@@ -244,30 +218,29 @@ class PreparedSets:
 
         In the linear span one for all features, whether they vary or not: the paper has none.
         """
-        within = self.variances.mean(axis=0)
+        within = _root_mean_square(self.spreads)
         if not self.affine:
-            return np.full(len(within), self._common(within, within >= 0) or 1.0)
+            return np.full(len(within), float(_root_mean_square(within[:, None])[0]) or 1.0)
         means = arrays.to_numpy(self.means)
-        between = np.square((means - means.mean(axis=0)) / self.scale).mean(axis=0)
-        with np.errstate(over="ignore"):
-            rounding = constant_variance(np.abs(means).max(axis=0) / self.scale)
+        between = _root_mean_square(means - means.mean(axis=0))
+        rounding = math.sqrt(constant_variance(1.0)) * np.abs(means).max(axis=0)
         varies = within > rounding
         # Constant in every set, at different values: only the means separate the sets.
         apart = ~varies & (between > rounding)
-        if units == "own":
-            unit = self.scale * np.sqrt(np.where(varies, within, np.where(apart, between, 0.0)))
-        else:
-            level = self._common(within, varies) if varies.any() else self._common(between, apart)
-            unit = np.where(varies | apart, level, 0.0)
+        unit = np.where(varies, within, np.where(apart, between, 0.0))
+        if units != "own" and unit.any():
+            some = unit[varies] if varies.any() else unit[apart]
+            unit = np.where(unit > 0, _root_mean_square(some[:, None])[0], 0.0)
         return np.where(unit > 0, np.maximum(unit, _SMALLEST_UNIT), 0.0)
 
-    def _common(self, variances: Floats, which: Bools) -> float:
-        """The root of the mean variance over some of the features."""
-        if not which.any():
-            return 0.0
-        largest = self.scale[which].max()
-        mean = np.mean(variances[which] * (self.scale[which] / largest) ** 2)
-        return float(largest * math.sqrt(mean))
+
+def _root_mean_square(x: AnyArray) -> AnyArray:
+    """Of every column, whatever its size: squares of values near 1e-160 would have no digits."""
+    xp = arrays.namespace(x)
+    largest = xp.max(xp.abs(x), axis=0)
+    scaled = x / xp.where(largest > 0, largest, xp.ones_like(largest))[None, :]
+    scaled *= scaled
+    return cast("AnyArray", largest * xp.sqrt(xp.mean(scaled, axis=0)))
 
 
 class WorkingSets:

@@ -112,10 +112,6 @@ class SetModel:
         "ℓ₀, the log ratio of squared costs at 45°.",
     )
     center = Derived[Array]("center", "The origin: between the means in the affine span.")
-    center_mode = Derived[str](
-        "center_mode", """``"own"``, or in the linear span what was given for `center`."""
-    )
-    balance = Derived[bool]("balance", "Whether a set's moments are divided by its size.")
     n_features = Derived[int]("n_features", "The number of features.")
     feature_names = Derived[tuple[str, ...] | None]("feature_names", "What features are called.")
     constant_features = Derived[Index](
@@ -227,7 +223,7 @@ def chosen_sets(
             f"A fast summary has too few digits for shrinkage {alpha:g}; use at least "
             f"{FAST_SHRINKAGE:g}, or make the summaries with exact=True."
         )
-    spread = prepared.unit("common") if prepared.affine else prepared.variances
+    spread = prepared.unit("common") if prepared.affine else prepared.spreads
     if alpha > 0 and not spread.any():
         raise InputError(
             "All rows of all sets are equal, so there is nothing to compare; check that the "
@@ -364,10 +360,12 @@ class SetCosts(SetModel):
         return pooled_maps(self.geometry, self.maps)
 
     def form(self, weighting: str = "cost") -> tuple[Array, Floats]:
-        """All maps side by side."""
-        sizes, K = [one.shape[1] for one in self.scoring_maps], self.geometry.n_sets
-        across = arrays.namespace(self.maps[0]).concat(list(self.scoring_maps), axis=1)
-        return across, np.repeat(np.eye(K), sizes, axis=1)
+        """All maps side by side, in an order of their own: that of the sets changes no bit."""
+        g, means = self.geometry, arrays.to_numpy(self.geometry.means)
+        order = sorted(range(g.n_sets), key=lambda k: (g.sizes[k], *means[k]))
+        maps = [self.scoring_maps[k] for k in order]
+        across = arrays.namespace(maps[0]).concat(maps, axis=1)
+        return across, np.repeat(np.eye(g.n_sets)[:, order], [x.shape[1] for x in maps], axis=1)
 
     def _factors(self) -> Sequence[Floats]:
         return factors_of(self.maps)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypedDict
 import numpy as np
 
 from cospan.base.checks import as_flag, as_option, as_shrinkage, is_real
+from cospan.base.types import Option, Record
 from cospan.errors import InputError
 
 #: Curved features at most: their covariance has the square of this many entries.
@@ -66,14 +67,14 @@ class Settings:
     curve: int | str | None = "auto"
 
     @classmethod
-    def of(cls, **given: Any) -> Settings:
+    def of(cls, **given: Option) -> Settings:
         """The settings, with `preset` resolved where one is named."""
         unknown = next((name for name in given if name not in (*DEFAULTS, "preset")), None)
         if unknown is not None:
             raise TypeError(f"there is no setting {unknown!r}; there are {', '.join(DEFAULTS)}")
         return cls(**settled(given, DEFAULTS))
 
-    def of_the_sets(self) -> dict[str, Any]:
+    def of_the_sets(self) -> Record:
         """The settings listed here, as arguments; classes that add to them have more."""
         return {one.name: getattr(self, one.name) for one in fields(Settings)}
 
@@ -117,7 +118,7 @@ class Settings:
         )
 
 
-DEFAULTS: dict[str, Any] = {one.name: one.default for one in fields(Settings)}
+DEFAULTS: Record = {one.name: one.default for one in fields(Settings)}
 # What `preset="paper"` stands for.
 PAPER = {
     "span": "linear",
@@ -129,7 +130,7 @@ PAPER = {
 }
 
 
-def settled(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+def settled(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> Record:
     """The settings of a fit: the preset's where one is named, the defaults' for the rest."""
     given = dict(given)
     preset = given.pop("preset", None)

@@ -25,7 +25,7 @@ from safetensors.numpy import save as write_tensors
 from cospan._version import VERSION
 from cospan.base.files import whole_file
 from cospan.base.text import printable
-from cospan.base.types import Floats
+from cospan.base.types import Data, Floats, Record, Values
 from cospan.errors import InputError, ModelFileError
 
 #: What the file of a reference is called in its header, and its format.
@@ -42,8 +42,8 @@ Made = TypeVar("Made")
 class Parts(NamedTuple):
     """A model as it is written: settings as JSON values, arrays by name."""
 
-    settings: dict[str, Any]
-    tensors: dict[str, NDArray[Any]]
+    settings: Record
+    tensors: dict[str, Values]
 
     def inside(self, name: str) -> Parts:
         """The same as a part of another model, which calls it by this name."""
@@ -59,7 +59,7 @@ class Reader:
     def __init__(
         self,
         settings: Mapping[str, Any],
-        tensors: Mapping[str, NDArray[Any]],
+        tensors: Mapping[str, Values],
         lengths: dict[str, int] | None = None,
     ) -> None:
         self.settings = settings
@@ -172,7 +172,7 @@ def unpacked(data: bytes, kind: str, version: int) -> Parts:
     return Parts(about["settings"], tensors)
 
 
-def _about(header: bytes) -> dict[str, Any]:
+def _about(header: bytes) -> Record:
     """What the header says of one of our files."""
     try:
         metadata = json.loads(header.decode())["__metadata__"]
@@ -184,7 +184,7 @@ def _about(header: bytes) -> dict[str, Any]:
         raise ModelFileError(_NOT_OURS) from None
 
 
-def _digest(about: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> str:
+def _digest(about: Mapping[str, object], tensors: Mapping[str, Values]) -> str:
     whole = hashlib.sha256(json.dumps(about, allow_nan=False, sort_keys=True).encode())
     for name, array in sorted(tensors.items()):
         whole.update(f"{name} {array.dtype} {array.shape}".encode())
@@ -192,7 +192,7 @@ def _digest(about: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> st
     return whole.hexdigest()
 
 
-def row_tensors(rows: Any) -> dict[str, NDArray[Any]]:
+def row_tensors(rows: Data) -> dict[str, Values]:
     """Rows as they came, a table or an array, as arrays of a file."""
     if isinstance(rows, np.ndarray):
         return {"rows": np.ascontiguousarray(rows, dtype=np.float64)}
@@ -204,7 +204,7 @@ def row_tensors(rows: Any) -> dict[str, NDArray[Any]]:
     return {"table": np.frombuffer(sink.getvalue(), dtype=np.uint8)}
 
 
-def rows_in(tensors: Mapping[str, NDArray[Any]]) -> Any:
+def rows_in(tensors: Mapping[str, Values]) -> Data:
     """The rows that :func:`row_tensors` wrote."""
     if "rows" in tensors:
         return tensors["rows"]
@@ -216,7 +216,7 @@ def rows_in(tensors: Mapping[str, NDArray[Any]]) -> Any:
         raise ModelFileError("The file's rows cannot be read; make it again.") from None
 
 
-def profile_rows(path: str | os.PathLike[str]) -> tuple[str, Any]:
+def profile_rows(path: str | os.PathLike[str]) -> tuple[str, Data]:
     """The name of a reference and the rows that its profile keeps."""
     kind = PROFILE, PROFILE_VERSION
     return read_parts(path, kind, lambda read: (read.value("name", str), rows_in(read.tensors)))

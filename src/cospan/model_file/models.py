@@ -18,7 +18,7 @@ import numpy as np
 from cospan.base import arrays
 from cospan.base.files import check_output, whole_file
 from cospan.base.tables import plain
-from cospan.base.types import Floats
+from cospan.base.types import Floats, Record
 from cospan.decomposition import Blocks
 from cospan.errors import InputError, ModelFileError
 from cospan.model import (
@@ -188,7 +188,7 @@ def part_of(model: object) -> Parts:
     return found
 
 
-def _entry_of(name: str, value: Any) -> Parts:
+def _entry_of(name: str, value: object) -> Parts:
     if arrays.is_array(value) or name == "offsets":
         return Parts({}, {name: _host(value)})
     if isinstance(value, tuple) and arrays.is_array(value[0]):
@@ -197,7 +197,7 @@ def _entry_of(name: str, value: Any) -> Parts:
     return Parts({name: list(value) if isinstance(value, tuple) else value}, {})
 
 
-def _host(x: Any) -> Floats:
+def _host(x: object) -> Floats:
     """An array of any library, or numbers, as they are written."""
     return np.ascontiguousarray(arrays.to_numpy(x), dtype=np.float64)
 
@@ -205,7 +205,7 @@ def _host(x: Any) -> Floats:
 def read_part(read: Reader, *kinds: type) -> Any:
     """An object of one of these classes."""
     made = _KINDS[read.choice("kind", *(one.__name__ for one in kinds))]
-    found: dict[str, Any] = {}
+    found: Record = {}
     for field, form in FIELDS[made].items():
         name = field.rstrip("?")
         found[name] = _field(read, name, form) if field == name or read.has(name) else None
@@ -257,7 +257,7 @@ def _estimator_parts(model: object) -> Parts:
     fitted, classes = model.fitted_model(), model.classes_.tolist()
     if not all(isinstance(label, bool | int | float | str) for label in classes):
         raise InputError("A model file holds classes that are numbers or text; these are neither.")
-    settings: dict[str, Any] = {
+    settings: Record = {
         "kind": "classifier",
         "parameters": plain(model.get_params(deep=False)),
         "classes": classes,

@@ -10,12 +10,12 @@ from contextlib import suppress
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from inspect import signature
-from typing import Any
 
 import numpy as np
 
 from cospan.base.checks import as_option, is_real
 from cospan.base.notes import Note, warn
+from cospan.base.types import Data, Option, Record
 from cospan.comparison import compare
 from cospan.data import Options, Source
 from cospan.errors import CospanError, CospanWarning, InputError
@@ -29,8 +29,8 @@ Progress = Callable[[str, int, int | None], None]
 
 
 def monitor(
-    reference: Any,
-    data: Any,
+    reference: Data,
+    data: Data,
     *,
     time: str | None = None,
     every: str | int | None = None,
@@ -40,7 +40,7 @@ def monitor(
     name: str | None = None,
     seed: int = 0,
     progress: Progress | None = None,
-    **options: Any,
+    **options: Option,
 ) -> Monitoring:
     """Compare data with a reference, window by window, and say since when something is different.
 
@@ -110,7 +110,7 @@ def monitor(
     return replace(found, notes=tuple(dict.fromkeys([*found.notes, *map(str, notes)])))
 
 
-def _begun(reference: Any, time: str | None, every: Any, options: dict[str, Any]) -> Monitoring:
+def _begun(reference: Data, time: str | None, every: Option, options: Record) -> Monitoring:
     """The monitoring to go on from, or a new one without windows."""
     path = os.fspath(reference) if isinstance(reference, str | os.PathLike) else ""
     if path and is_monitoring_file(path):
@@ -140,10 +140,10 @@ def _begun(reference: Any, time: str | None, every: Any, options: dict[str, Any]
 
 def _measured(
     past: Monitoring,
-    data: Any,
+    data: Data,
     time: str | None,
     name: str | None,
-    options: dict[str, Any],
+    options: Record,
     notes: list[Note],
 ) -> tuple[Monitoring, Kept]:
     """The monitoring with the windows of the data, and their rows."""

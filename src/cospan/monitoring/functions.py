@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from cospan.base.keys import row_keys
-from cospan.base.types import Floats, Index
+from cospan.base.types import Data, Floats, Index, Record, Values
 from cospan.data import Encoder, EncodingPlan
 from cospan.evidence import Held, Ranks, Reading, legendre, normal_scores
 
@@ -77,7 +77,7 @@ class Read(NamedTuple):
         return row_keys([one.values for one in self.readings])
 
 
-def read_rows(rows: Any, plan: EncodingPlan | None, names: Sequence[str]) -> Read:
+def read_rows(rows: Data, plan: EncodingPlan | None, names: Sequence[str]) -> Read:
     """Rows as they came, as numbers and codes of levels; NaN where a value is missing."""
     if plan is None:
         return Read(tuple(names), tuple(Reading(j, "", x) for j, x in enumerate(rows.T)), {}, {})
@@ -116,7 +116,7 @@ class Windowed:
         self.rows = np.diff(np.append(starts, n)).astype(np.float64)
         self.of = np.repeat(np.arange(len(starts)), self.rows.astype(np.intp))
 
-    def sums(self, values: NDArray[Any]) -> Floats:
+    def sums(self, values: Values) -> Floats:
         return np.asarray(np.add.reduceat(values.astype(np.float64), self.starts, axis=0))
 
     def mean(self, values: Floats, known: NDArray[np.bool_]) -> Floats:
@@ -311,7 +311,7 @@ def standard_values(table: Sequence[Watched], values: Floats, n: Floats, usual: 
 
 def held_columns(table: Sequence[Watched], values: Floats, n: Floats) -> dict[str, Held]:
     """What a window holds in each column: its mean, or shares of levels, and of missing values."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Record] = {}
     for one, value, count in zip(table, values.tolist(), n.tolist(), strict=True):
         own = found.setdefault(one.column, {"levels": {}})
         share = value / max(count, 1)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from cospan.base.checks import as_count
 from cospan.base.notes import Note, warn
 from cospan.base.tables import plain
-from cospan.base.types import Floats, Index
+from cospan.base.types import Data, Floats, Index, Option, Record, Values
 from cospan.data import EncodingPlan, Source, Table, encode, notes_of, open_source
 from cospan.errors import InputError, ModelFileError
 from cospan.evidence import Finding, Reading
@@ -70,7 +70,7 @@ class Measured(NamedTuple):
         arrays: list[Any] = [np.concatenate(both) for both in zip(self, later, strict=True)]
         return Measured(*arrays)
 
-    def tensors(self) -> dict[str, NDArray[Any]]:
+    def tensors(self) -> dict[str, Values]:
         """As a file holds them."""
         return {name: np.ascontiguousarray(one) for name, one in self._asdict().items()}
 
@@ -122,7 +122,7 @@ class Profile:
     names: tuple[str, ...]
     every: Every | None
     time: str  # the column of times; empty where there is none
-    options: dict[str, Any]  # how columns are read: categorical, numeric, keep, where given
+    options: Record  # how columns are read: categorical, numeric, keep, where given
     windows: Measured
     repeated: float = 0.0  # the largest share of repeated rows in a window
     notes: tuple[Note, ...] = ()  # what a reader should know
@@ -130,13 +130,13 @@ class Profile:
     @classmethod
     def of(
         cls,
-        data: Any,
+        data: Data,
         *,
         time: str | None = None,
         every: str | int | None = None,
         rows: int = KEPT_ROWS,
         name: str | None = None,
-        **options: Any,
+        **options: Option,
     ) -> Profile:
         """The profile of a reference, in one pass.
 
@@ -308,7 +308,7 @@ class Profile:
 
 
 def _plan(
-    rows: Rows, first: Source | Table, name: str, read_as: dict[str, Any], notes: list[Note]
+    rows: Rows, first: Source | Table, name: str, read_as: Record, notes: list[Note]
 ) -> tuple[EncodingPlan | None, tuple[str, ...]]:
     """How the columns are read, and those that are watched."""
     if isinstance(first, Source):

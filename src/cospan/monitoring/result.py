@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from cospan.base.files import check_output
 from cospan.base.tables import make_dataframe, plain
-from cospan.base.types import Floats, Index
+from cospan.base.types import DataFrame, Floats, Index, Record
 from cospan.errors import CospanError
 from cospan.evidence import Finding, Held, Size
 from cospan.model_file import Parts, Reader, is_file_of, read_parts, write_parts
@@ -105,7 +105,7 @@ class Window:
     def __repr__(self) -> str:
         return f"<Window {self}: {self.rows:,} rows, {'alarm' if self.alarm else self.status}>"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Record:
         """Plain types only, for JSON."""
         names = ("rows", "p", "alarm", "level", "status", "findings")
         held = {
@@ -150,7 +150,7 @@ class Episode:
     def findings(self) -> tuple[Finding, ...]:
         return self.alarm.findings
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Record:
         """Plain types only."""
         return {
             "start": str(self.start),
@@ -343,7 +343,7 @@ class Monitoring:
 
         return fragment(self)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Record:
         """Plain types only, for JSON."""
         return {
             "name": self.name,
@@ -359,12 +359,12 @@ class Monitoring:
             "notes": list(self.notes),
         }
 
-    def table(self) -> dict[str, Any]:
+    def table(self) -> Record:
         """One entry for each window in every column: what `to_frame` shows."""
         from cospan.headlines import window_sentences
 
         windows = self.windows
-        found: dict[str, Any] = {"window": [w.label for w in windows]}
+        found: Record = {"window": [w.label for w in windows]}
         for key in ("rows", "status", "alarm", "level", "p"):
             found[key] = [getattr(w, key) for w in windows]
         for key, own in (("size", "real"), ("size_low", "low"), ("size_high", "high")):
@@ -372,7 +372,7 @@ class Monitoring:
         found["findings"] = [" ".join(window_sentences(w, self)) for w in windows]
         return found
 
-    def to_frame(self, backend: str | None = None) -> Any:
+    def to_frame(self, backend: str | None = None) -> DataFrame:
         """One row for each window, as a dataframe of the library installed or named."""
         return make_dataframe(self.table(), backend)
 
@@ -480,9 +480,9 @@ def _known(value: float | None) -> float:
     return math.nan if value is None else float(value)
 
 
-def _finding(told: dict[str, Any]) -> Finding:
+def _finding(told: Record) -> Finding:
     """A finding as a file tells it: NaN is None there, and pairs are lists."""
-    known: dict[str, Any] = {k: tuple(x) if isinstance(x, list) else x for k, x in told.items()}
+    known: Record = {k: tuple(x) if isinstance(x, list) else x for k, x in told.items()}
     for one in fields(Finding):
         if isinstance(one.default, float):
             known[one.name] = _known(known[one.name])

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from cospan.base.keys import mixed
 from cospan.base.notes import Note
-from cospan.base.types import Floats, Index
+from cospan.base.types import Data, Floats, Index, Option
 from cospan.data import (
     READINGS,
     ZONE,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 Codes = NDArray[np.int64]
 #: Rows as they came: columns of a table, or an array of numbers.
-Rows = Any
+Rows = Data
 
 #: Rows of a window that its values are computed from, at most; and what all take together.
 WINDOW_ROWS, ALL_BYTES = 1_000, 2**27
@@ -236,7 +236,7 @@ def joined_rows(parts: Sequence[Rows]) -> Rows:
 # ---- reading -----------------------------------------------------------------------------------
 
 
-def opened(data: Any, time: str | None, **options: Any) -> list[Source | Table]:
+def opened(data: Data, time: str | None, **options: Option) -> list[Source | Table]:
     """The sources of a set, one or several; the column of times is not a feature."""
     several = isinstance(data, list | tuple) and all(
         isinstance(one, str | os.PathLike) or hasattr(one, "columns") for one in data
@@ -246,7 +246,7 @@ def opened(data: Any, time: str | None, **options: Any) -> list[Source | Table]:
         open_source(one, drop=drop or None, **options) for one in (data if several else [data])
     ]
     for source in sources if time is not None else ():
-        has = source.all_columns if isinstance(source, Table) else ()
+        has = source.schema.names if isinstance(source, Table) else ()
         if time not in has:
             columns = f"its columns are {listing(has, 20)}" if has else "it is not a table"
             raise InputError(f"{source.name}: has no column {time!r}; {columns}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -71,7 +71,7 @@ def label(text: object, longest: int = LONGEST_LABEL) -> str:
 
 
 def groups_of(
-    a: Any, b: Any = None, z: Any = None, names: tuple[str, ...] | None = None
+    a: object, b: object = None, z: object = None, names: tuple[str, ...] | None = None
 ) -> list[Drawn]:
     """The groups to draw: those of a comparison, or alignments, scored groups or angles given."""
     if hasattr(a, "every_group"):
@@ -86,7 +86,7 @@ def groups_of(
     ]
 
 
-def _drawn(item: Any, name: str, look: tuple[str, str | None]) -> Drawn:
+def _drawn(item: object, name: str, look: tuple[str, str | None]) -> Drawn:
     counts = np.asarray(item.counts) if hasattr(item, "counts") else None
     source = getattr(item, "alignment", item)
     theta = np.asarray(getattr(source, "theta", source), dtype=np.float64)

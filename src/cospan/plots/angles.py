@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,9 +23,9 @@ _MARKS = ((BLUE, "o"), (ORANGE, "^"), ("#009E73", "s"), (DARK, "+"))
 
 
 def plot_angles(
-    a: Any,
-    b: Any = None,
-    z: Any = None,
+    a: object,
+    b: object = None,
+    z: object = None,
     *,
     bins: int = 30,
     names: tuple[str, ...] | None = None,
@@ -81,8 +81,8 @@ def plot_angles(
 
 
 def plot_posterior(
-    a: Any,
-    b: Any = None,
+    a: object,
+    b: object = None,
     *,
     bins: int = 30,
     prior: float = 0.5,
