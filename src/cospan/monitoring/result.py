@@ -385,7 +385,7 @@ class Monitoring:
         if Path(path).suffix == ".html":
             from cospan.report import write
 
-            return write(self, path, "html")
+            return write(self, path)
         with locked(check_output(path)):
             there = self._added_to(path) if self.went_on and is_monitoring_file(path) else self
             return write_parts(path, (MONITORING, MONITORING_VERSION), there._parts())
