@@ -36,7 +36,7 @@ def comparison_sentences(found: Comparison) -> tuple[str, ...]:
     lines = [headline(found)]
     for word, pair in (("most", farthest), ("least", closest)):
         a, b = set_names([found.names[k] for k in pair])
-        times = of_hundred(found.pairs.between(*pair).auc)
+        times = of_hundred(found.sizes[pair])
         lines.append(f"{a} and {b} differ {word}: told apart {times} times in 100 (guessing: 50).")
     first = [sentence(one, found.verdict.sets, found.verdict.kinds.get(one.column, "number"))
              for one in found.findings if one.kind not in SCHEMA]  # fmt: skip
@@ -54,7 +54,7 @@ def headline(found: Comparison) -> str:
 
 def _sets_headline(found: Comparison) -> str:
     pairs, differing = found.by_size, found.differing
-    sizes = [found.pairs.between(*pair).auc for pair in pairs]
+    sizes = [found.sizes[pair] for pair in pairs]
     if differing is None:
         low, high = (of_hundred(size) for size in (sizes[-1], sizes[0]))
         return f"The {len(pairs):,} pairs are told apart {low} to {high} times in 100."

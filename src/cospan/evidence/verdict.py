@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from cospan.base import arrays
 from cospan.base.checks import as_rows
@@ -186,7 +186,6 @@ def find_changes(
     plan: EncodingPlan | None = None,
     profiles: tuple[SetProfile, SetProfile] | None = None,
     auc: Size | None = None,
-    pulls: ArrayLike | None = None,
     set_names: tuple[str, str] = ("A", "B"),
     to_check: RowsToCheck = NO_ROWS,
     keys: NDArray[np.uint64] | None = None,
@@ -201,7 +200,7 @@ def find_changes(
     `rows_a` and `rows_b` are encoded rows of both, all of them or random samples. `names` are the
     features' (by default the frame's, or x0, x1, …); `plan` says how the user's columns became
     features, else every feature is a column of numbers. `profiles` say what the columns hold over
-    all rows. `pulls` (d,) are the features' mean pulls on the angle. `keys` tell rows apart that
+    all rows. `keys` tell rows apart that
     are equal only as they are encoded; `groups` are rows that belong together; `totals` are the
     features' means and variances over all rows, where the rows are samples; `watched` is how texts
     that make no feature are written, in the order of the plan's `watched`.
@@ -227,8 +226,7 @@ def find_changes(
                 known=None if totals is None else _over_all_rows(columns, *totals),
             )  # fmt: skip
     shares = _shares(frame, found, texts)
-    pull = np.full(frame.n_features, math.nan) if pulls is None else np.asarray(pulls, np.float64)
-    table = _table(columns, read, profiles, found, _parts(frame, found), pull)
+    table = _table(columns, read, profiles, found, _parts(frame, found))
     quality = check_quality(table, profiles)
     verdict = Verdict(
         differs=found.differs,
@@ -301,7 +299,6 @@ def _table(
     profiles: tuple[SetProfile, SetProfile] | None,
     found: Found,
     parts: Floats,
-    pulls: Floats,
 ) -> FeatureTable:
     first = {name: one for one in reversed(found.findings) for name in one.columns}
     place = {column.name: k for k, column in enumerate(columns)}
@@ -328,7 +325,6 @@ def _table(
                 b=b,
                 part=part,
                 share=part / total if 0 < total < math.inf else math.nan,
-                pull=float(pulls[mine].sum()),
                 finding=finding,
             )
         )

@@ -49,7 +49,7 @@ def pairs_section(subject: Subject) -> Section:
     """All pairs in a table, the farthest first."""
     found, rows = subject.found, []
     for i, j in found.by_size:
-        size = found.pairs.between(i, j).auc
+        size = found.sizes[i, j]
         changed, word, link = "", size_word(size), ""
         if found.differing is not None:
             link = pair_id(i, j)
