@@ -128,7 +128,7 @@ def slow(*args, **kwargs):
     print("waiting", file=sys.stderr, flush=True)
     time.sleep(60)
 
-cospan.comparison.pipeline.separate_pairs = slow
+cospan.comparison.pipeline.sizes_of = slow
 main()
 """
 

@@ -128,9 +128,8 @@ NEWTON_GAIN = 1e-13
 NEWTON_RIDGE = 1e-12
 # A Newton step halved down to this has nothing left to gain.
 SMALLEST_STEP = 1e-6
-# Differences of mean log-losses, and of balanced accuracies, up to this are rounding.
+# Differences of mean log-losses up to this are rounding.
 SAME_LOSS = 1e-12
-SAME_SCORE = 1e-12
 # Statistics of two permutations, or labellings, this close are equal: sums in another order.
 EQUAL_STATISTICS = 1e-12
 SAME_STATISTIC = 1e-9
@@ -144,6 +143,8 @@ SAME_VALUE = 1e-12
 UNIT_SUM = 1e-5
 # Of equally unusual rows the dearer one comes first: less than the step of any rank, 1/(n + 1).
 TIE_BREAK = 1e-6
+# Digits of scores: equal rows are to tie, whatever the rounding of a product.
+TIED_DIGITS = 9
 # A number of rows that is whole, or 0, but for rounding is that.
 COUNT_ROUNDING = 1e-9
 # m ones among n numbers have the variance p(1 - p), others less: sums are good to this.

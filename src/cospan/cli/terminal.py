@@ -12,6 +12,7 @@ import os
 import re
 import signal
 import sys
+import textwrap
 import threading
 import warnings
 from collections.abc import Iterable
@@ -58,7 +59,6 @@ class Terminal:
         self._caught: warnings.catch_warnings[Any] = warnings.catch_warnings()
 
     def __enter__(self) -> Self:
-        open_closed_streams()
         for stream in (sys.stdout, sys.stderr):  # one without Unicode shows '?' for an angle
             if isinstance(stream, TextIOWrapper):
                 stream.reconfigure(errors="replace")
@@ -125,8 +125,12 @@ class Terminal:
             console.print(Text(text, style=STYLES[style]), soft_wrap=True)
 
     def text(self, text: str) -> None:
-        """Plain lines to stdout."""
-        self.lines(("plain", line) for line in text.splitlines())
+        """Plain lines to stdout; on a terminal they are broken between words."""
+        given = text.splitlines()
+        if sys.stdout.isatty():
+            wrap = textwrap.TextWrapper(self.width, subsequent_indent="  ", break_long_words=False)
+            given = [line for one in given for line in wrap.wrap(one) or [""]]
+        self.lines(("plain", line) for line in given)
 
     @property
     def width(self) -> int:
@@ -198,7 +202,8 @@ class Terminal:
         from rich.text import Text
 
         console = self._bars.console if self._bars is not None else _console(sys.stderr)
-        console.print(Text(no_commands(printable(text)), style=style), soft_wrap=True)
+        line = Text(no_commands(printable(text)), style=style)
+        console.print(line, soft_wrap=not console.is_terminal)  # a log keeps it on one line
 
 
 def no_commands(text: str) -> str:
@@ -273,18 +278,3 @@ def silence_stdout() -> None:
     """
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
-
-
-def open_closed_streams() -> None:
-    """``cospan … >&-`` closes a stream for good: what is written to it then goes nowhere.
-
-    Its number must be taken, too, or the next file opened would get it, and the messages.
-    """
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
-        if getattr(sys, name) is None:
-            # Open for as long as the process lives, so no block closes it.
-            setattr(sys, name, open(os.devnull, "w" if number else "r", encoding="utf-8"))  # noqa: SIM115
