@@ -344,6 +344,7 @@ def test_a_notebook_shows_the_verdict_and_folds_the_columns():
     text = fragment(result("mixed table"))
     assert "<script" not in text
     assert "<details>" in text
+    assert "<a href" not in text + fragment(result("five sets"))
     assert document("mixed table").card.title in text
     assert document("monitoring").card.title in watched()._repr_html_()
 
