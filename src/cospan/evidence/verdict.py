@@ -204,15 +204,6 @@ def find_changes(
     are equal only as they are encoded; `groups` are rows that belong together; `totals` are the
     features' means and variances over all rows, where the rows are samples; `watched` is how texts
     that make no feature are written, in the order of the plan's `watched`.
-
-    >>> from cospan import JointFrame
-    >>> from cospan.evidence import find_changes
-    >>> rng = np.random.default_rng(0)
-    >>> A, B = rng.normal(30, 5, size=(300, 4)), rng.normal(30, 5, size=(300, 4))
-    >>> B[:, 2] += 3
-    >>> found = find_changes(JointFrame.fit(A, B), A, B, names=["age", "pay", "tenure", "rank"])
-    >>> [(one.name, one.change) for one in found.features.changed]
-    [('tenure', 'mean')]
     """
     a, b = (
         np.asarray(arrays.to_numpy(as_rows(rows, name, d=frame.n_features)), dtype=np.float64)
@@ -355,20 +346,7 @@ class FeatureParts(NamedTuple):
 
 
 def feature_parts(frame: JointFrame) -> FeatureParts:
-    """Distribute the difference of a frame's two sets over its features.
-
-    >>> from cospan import JointFrame
-    >>> from cospan.evidence import feature_parts
-    >>> rng = np.random.default_rng(0)
-    >>> common = rng.normal(size=(4000, 1))
-    >>> A, B = np.split(common + 0.5 * rng.normal(size=(4000, 3)), 2)
-    >>> frame = JointFrame.fit(A, B + [0, 1, 0])
-    >>> parts = feature_parts(frame)
-    >>> (parts.location / parts.location.sum()).round(2)
-    array([0.02, 0.97, 0.01])
-    >>> bool(abs(parts.total.sum() - frame.parts.total) < 1e-12)
-    True
-    """
+    """Distribute the difference of a frame's two sets over its features."""
     shifts = arrays.to_numpy(frame.shifts)
     whole = np.asarray(arrays.to_numpy(frame.differences), dtype=np.float64)
     far = 0.25 * shifts**2
