@@ -63,10 +63,10 @@ def hills(scores: Sequence[Floats], names: Names) -> Chart:
         gaps = curves
     at = [float(x[gap.argmax()]) for gap in gaps]
     if abs(at[0] - at[1]) < 90:
-        middle, side = (at[0] + at[1]) / 2, 48 if at[1] >= at[0] else -48
+        middle, side = (at[0] + at[1]) / 2, 60 if at[1] >= at[0] else -60
         at = [middle - side, middle + side]
     for place, name, look in zip(at, names, "ab", strict=True):
-        reach = 0.5 * LETTER * len(short(name, 20))
+        reach = 0.6 * LETTER * len(short(name, 20))
         place = min(max(place, reach), width - reach)
         under = np.abs(x - place) <= max(reach, x[1])  # also where a name is shorter than a step
         highest = min(float(y[under].min()) for y in heights)
