@@ -36,7 +36,9 @@ PATIENCE = 0.8  # seconds before a progress bar appears
 #: What CI systems take for commands: at the start of a line, or anywhere in it.
 _COMMANDS = re.compile(r"^(\s*:)(?=:)|(#)(?=#(?:\[|vso\[|teamcity\[))", re.MULTILINE)
 #: Python's arguments in a message, which are options here.
-_OPTIONS = re.compile(r"(?<!\S)(label|a|b|columns|keep|groups)=(?=[\s,;.:]|$)")
+_OPTIONS = re.compile(
+    r"(?<!\S)(a|b|categorical|columns|drop|every|groups|keep|label|numeric|time)=(?=[\s,;.:]|$)"
+)
 _TYPERS_OWN = (typer.Exit, typer.Abort, typer.BadParameter)  # it knows their exit codes
 STYLES = {"title": "bold", "head": "bold cyan", "plain": "", "warn": "yellow"}
 
