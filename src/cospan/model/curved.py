@@ -24,8 +24,8 @@ from cospan.base.types import Array, Floats, Index
 from cospan.errors import InputError
 from cospan.model.calibration import Calibration
 from cospan.model.choice import CLEARLY, Candidate, Judge, tried_rows
-from cospan.model.curves import MOST_COLUMNS, RowMap, curve_map, landmark_map
-from cospan.model.prepared import WorkingSets, inverses
+from cospan.model.curves import RowMap, are_of_a_table, landmark_map, score_map
+from cospan.model.prepared import WorkingSets
 from cospan.model.scoring import Squares
 from cospan.model.set_model import Model, SetCosts, Tried, chosen_sets
 from cospan.model.settings import Settings
@@ -257,17 +257,15 @@ def _possible(
 
 def _map_for(working: WorkingSets, summaries: Sequence[Summary], size: int | None) -> RowMap:
     """The map of the sets' columns."""
-    prepared, samples = working.prepared, [part.sample.rows for part in summaries]
-    center = np.asarray(arrays.to_numpy(prepared.center), dtype=np.float64)
-    if working.n_varying > MOST_COLUMNS:
-        most = tried_rows(working.n_sets)
-        per_unit = np.asarray(arrays.to_numpy(working.per_unit), dtype=np.float64)
-        return landmark_map(center, per_unit, [rows[:most] for rows in samples], size)
-    # The deviation of every column over all sets; 0 for a constant.
-    unit = prepared.unit("own")
-    apart = (arrays.to_numpy(prepared.means) - center) * inverses(unit)
-    scale = np.asarray(unit * np.sqrt(1 + np.mean(apart**2, axis=0)))
-    return curve_map(center, scale, np.concatenate(samples), size)
+    most = tried_rows(working.n_sets)
+    samples = [part.sample.rows[:most] for part in summaries]
+    if are_of_a_table(samples):
+        return score_map(samples, size)
+    center, per_unit = (
+        np.asarray(arrays.to_numpy(one), dtype=np.float64)
+        for one in (working.prepared.center, working.per_unit)
+    )
+    return landmark_map(center, per_unit, samples, size)
 
 
 def _fitted(
