@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from typer.testing import CliRunner
 
-from cospan import Comparison, Summary, cli, compare, load, save
+from cospan import Comparison, Summary, cli, compare
 from cospan.data import Source
 from cospan.errors import CospanWarning, InputError
 
@@ -282,26 +282,6 @@ def test_the_classes_of_a_table_are_as_many_as_there_are(tables, K):
     if K == 3:
         with pytest.raises(InputError, match="labels= is for two sets"):
             compare(table, Z=table, label="kind", labels="kind")
-
-
-def test_more_than_two_sets_can_be_saved_and_score(rows, tmp_path):
-    sets = dict(zip(NAMES, rows, strict=True))
-    found = compare(sets, n_permutations=19)
-    model = load(save(tmp_path / "m.cospan", found.model))
-    assert sorted(model.classes_) == sorted(sets)
-    own = [list(model.classes_).index(name) for name in found.names]
-    new = np.vstack(rows)[::7]
-    assert_allclose(model.predict_proba(new)[:, own], found.fitted.weights(new), atol=1e-9)
-    assert_array_equal(model.predict(new), model.classes_[model.predict_proba(new).argmax(axis=1)])
-    assert_allclose(model.transform(new), model.predict_proba(new), atol=1e-12)
-    assert list(model.get_feature_names_out()) == [f"weight_{name}" for name in sorted(sets)]
-
-
-def test_both_kinds_of_report_are_written(files, tmp_path):
-    for ending in ("html", "md", "json"):
-        run(*files, "-o", tmp_path / f"r.{ending}")
-        text = (tmp_path / f"r.{ending}").read_text(encoding="utf-8")
-        assert all(file.stem in text for file in files)
 
 
 def test_names_may_be_numbers_and_counts_may_not_be_flags(rows):

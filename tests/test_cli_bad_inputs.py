@@ -223,7 +223,7 @@ def test_what_goes_wrong_inside_is_one_sentence(error, code, words, folder, monk
         raise error
 
     before = listing(folder)
-    monkeypatch.setattr("cospan.cli.comparing.compare_sets", broken)
+    monkeypatch.setattr("cospan.cli.commands.compare_sets", broken)
     result = invoke(["compare", "good.csv", "b.csv", "--scores", "s.csv", "-o", "r.html"])
     assert result.exit_code == code
     assert re.search(words, result.stderr)

@@ -179,17 +179,6 @@ def test_attributions_add_up_to_the_balance_of_the_costs(blobs, settings):
         np.testing.assert_array_equal(group.attribution, parts)
 
 
-@pytest.mark.parametrize("rows", [(12, 15), (60, 9)])
-@pytest.mark.parametrize("span", ["affine", "linear"])
-def test_attributions_add_up_where_rows_are_fewer_than_features(rows, span):
-    rng = np.random.default_rng(0)
-    A, B = (rng.normal(size=(n, 40)) for n in rows)
-    found = compare(A, B, rng.normal(size=(5, 40)), span=span, shrinkage=0.1)
-    for group in angles(found):
-        expected = balance_of(found.frame, group.rows, "cost")
-        np.testing.assert_allclose(group.attribution.sum(axis=1), expected, atol=1e-9)
-
-
 @pytest.mark.parametrize("settings", [{}, {"preset": "paper"}])
 def test_chunks_do_not_matter(blobs, settings):
     A, B = blobs
@@ -345,15 +334,6 @@ def test_one_row_per_sample(blobs):
     expected = np.degrees(np.arctan(np.sqrt(odds)))
     np.testing.assert_allclose(table["theta"][700:], expected[700:])  # own rows: a gain a fold
     assert table["suspicion"].notna().tolist() == [True] * 700 + [False] * 3
-
-
-def test_notebooks_get_html(reference):
-    assert reference._repr_html_().lstrip().startswith("<")
-
-
-def test_saving_a_report(reference, tmp_path):
-    path = reference.save(tmp_path / "report.html")
-    assert path.read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html>")
 
 
 # ---- labels and names --------------------------------------------------------------------------

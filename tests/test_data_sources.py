@@ -7,6 +7,7 @@ import struct
 import sys
 from types import SimpleNamespace
 
+import array_api_strict
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -65,44 +66,28 @@ def fixed_lists(values=NUMBERS, type_=None):
     return pa.table({"embedding": pa.FixedSizeListArray.from_arrays(flat, values.shape[1])})
 
 
-def _npy(tmp):
-    np.save(tmp / "x.npy", NUMBERS)
-    return tmp / "x.npy"
+def written(name, write):
+    """A file of this name, made in a folder by `write`."""
+
+    def make(folder):
+        write(folder / name)
+        return folder / name
+
+    return make
 
 
-def _npy_fortran_big_endian(tmp):
-    np.save(tmp / "x.npy", np.asfortranarray(NUMBERS.astype(">f8")))
-    return tmp / "x.npy"
-
-
-def _npz(tmp):
-    np.savez(tmp / "x.npz", x=NUMBERS)
-    return tmp / "x.npz"
+FRAME = pd.DataFrame(NUMBERS, columns=NAMES)
+_npy = written("x.npy", lambda file: np.save(file, NUMBERS))
+_csv = written("x.csv", lambda file: pa_csv.write_csv(TABLE, file))
+_parquet = written("x.parquet", lambda file: pq.write_table(TABLE, file, row_group_size=10))
+_arrow = written(
+    "x.arrow", lambda f: feather.write_feather(TABLE, str(f), compression="lz4", chunksize=10)
+)
 
 
 def _npz_part(tmp):
     np.savez_compressed(tmp / "x.npz", x=np.asfortranarray(NUMBERS), other=NUMBERS + 1)
     return f"{tmp / 'x.npz'}::x"
-
-
-def _csv(tmp):
-    pa_csv.write_csv(TABLE, tmp / "x.csv")
-    return tmp / "x.csv"
-
-
-def _csv_gz_semicolons(tmp):
-    pd.DataFrame(NUMBERS, columns=NAMES).to_csv(tmp / "x.csv.gz", sep=";")
-    return tmp / "x.csv.gz"
-
-
-def _csv_without_header(tmp):
-    np.savetxt(tmp / "x.csv", NUMBERS, delimiter=",")
-    return tmp / "x.csv"
-
-
-def _tsv(tmp):
-    pd.DataFrame(NUMBERS, columns=NAMES).to_csv(tmp / "x.tsv", sep="\t", index=False)
-    return tmp / "x.tsv"
 
 
 def _csv_folder(tmp):
@@ -111,39 +96,11 @@ def _csv_folder(tmp):
     return tmp
 
 
-def _parquet(tmp):
-    pq.write_table(TABLE, tmp / "x.parquet", row_group_size=10)
-    return str(tmp / "x.parquet")
-
-
-def _parquet_without_suffix(tmp):
-    pq.write_table(TABLE, tmp / "rows")
-    return tmp / "rows"
-
-
 def _parquet_folder(tmp):
     for i in range(2):
         (tmp / f"part={i}").mkdir()
         pq.write_table(TABLE.slice(12 * i, 12), tmp / f"part={i}" / "rows.parquet")
     return tmp
-
-
-def _parquet_lists(tmp):
-    pq.write_table(fixed_lists(), tmp / "x.parquet")
-    return tmp / "x.parquet"
-
-
-def _arrow(tmp):
-    feather.write_feather(TABLE, str(tmp / "x.arrow"), compression="lz4", chunksize=10)
-    return tmp / "x.arrow"
-
-
-def _arrow_stream(tmp):
-    return write_stream(tmp / "x.arrow", TABLE, 10)
-
-
-def _hugging_face(tmp):
-    return save_to_disk(tmp / "saved", TABLE)
 
 
 def _hdf5(tmp):
@@ -169,16 +126,6 @@ def _idx(tmp):
     return write_idx(tmp / "x-images-idx3-ubyte", pictures())
 
 
-def _idx_gz(tmp):
-    return write_idx(tmp / "x-images-idx3-ubyte.gz", pictures(), gzip.open)
-
-
-def _array_api_strict(tmp):
-    import array_api_strict
-
-    return array_api_strict.asarray(NUMBERS)
-
-
 SOURCES = {
     "numpy": lambda tmp: NUMBERS,
     "numpy integers": lambda tmp: NUMBERS.astype(np.uint8),
@@ -188,8 +135,8 @@ SOURCES = {
     "sparse": lambda tmp: sparse.csr_array(NUMBERS),
     "torch": lambda tmp: torch.tensor(NUMBERS, requires_grad=True),
     "torch bfloat16": lambda tmp: torch.tensor(NUMBERS).bfloat16(),
-    "array-api-strict": _array_api_strict,
-    "pandas": lambda tmp: pd.DataFrame(NUMBERS, columns=NAMES),
+    "array-api-strict": lambda tmp: array_api_strict.asarray(NUMBERS),
+    "pandas": lambda tmp: FRAME,
     "pandas, numbered columns": lambda tmp: pd.DataFrame(NUMBERS),
     "pandas, column of arrays": lambda tmp: pd.DataFrame({"e": list(NUMBERS)}),
     "polars": lambda tmp: pl.DataFrame(NUMBERS, schema=NAMES),
@@ -200,26 +147,28 @@ SOURCES = {
     "arrow fixed lists": lambda tmp: fixed_lists(),
     "arrow C stream": lambda tmp: SimpleStream(TABLE),
     "npy": _npy,
-    "npy, Fortran order, big endian": _npy_fortran_big_endian,
-    "npz": _npz,
+    "npy, Fortran order, big endian": written(
+        "x.npy", lambda file: np.save(file, np.asfortranarray(NUMBERS.astype(">f8")))
+    ),
+    "npz": written("x.npz", lambda file: np.savez(file, x=NUMBERS)),
     "npz::part": _npz_part,
     "csv": _csv,
-    "csv.gz with index and ;": _csv_gz_semicolons,
-    "csv without header": _csv_without_header,
-    "tsv": _tsv,
+    "csv.gz with index and ;": written("x.csv.gz", lambda file: FRAME.to_csv(file, sep=";")),
+    "csv without header": written("x.csv", lambda f: np.savetxt(f, NUMBERS, delimiter=",")),
+    "tsv": written("x.tsv", lambda file: FRAME.to_csv(file, sep="\t", index=False)),
     "folder of csv": _csv_folder,
     "parquet": _parquet,
-    "parquet without suffix": _parquet_without_suffix,
+    "parquet without suffix": written("rows", lambda file: pq.write_table(TABLE, file)),
     "folder of parquet": _parquet_folder,
-    "parquet lists": _parquet_lists,
+    "parquet lists": written("x.parquet", lambda file: pq.write_table(fixed_lists(), file)),
     "arrow file": _arrow,
-    "arrow stream": _arrow_stream,
-    "saved dataset": _hugging_face,
+    "arrow stream": written("x.arrow", lambda file: write_stream(file, TABLE, 10)),
+    "saved dataset": lambda tmp: save_to_disk(tmp / "saved", TABLE),
     "hdf5": _hdf5,
     "zarr": _zarr,
     "folder of images": _images,
     "idx": _idx,
-    "idx.gz": _idx_gz,
+    "idx.gz": lambda tmp: write_idx(tmp / "x-images-idx3-ubyte.gz", pictures(), gzip.open),
 }
 
 

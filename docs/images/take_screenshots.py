@@ -12,7 +12,7 @@ from selenium.webdriver.chrome.service import Service
 from sklearn.datasets import load_digits
 
 from cospan import compare
-from cospan.cli.demo import patients
+from cospan.cli.commands import patients
 
 HERE = Path(__file__).parent
 

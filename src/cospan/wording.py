@@ -219,8 +219,11 @@ def _relation(one: Finding, sets: Pair, kind: str) -> str:
     if one.detail == "equal":
         return _share(one, f"{quoted(one.column)} equals {quoted(one.second)}", sets)
     x, y = correlations(one.a, one.b)
-    level = f" ({quoted(one.detail)})" if one.detail else ""
-    return f"the correlation of {pair}{level} {_moved(one)} from {x} to {y}"
+    ends = ((one.column, one.part), (one.second, one.detail))
+    pair = " and ".join(
+        f"{quoted(c)} = {quoted(level)}" if level else quoted(c) for c, level in ends
+    )
+    return f"the correlation of {pair} {_moved(one)} from {x} to {y}"
 
 
 def _inside(one: Finding, sets: Pair, kind: str) -> str:

@@ -128,9 +128,8 @@ NEWTON_GAIN = 1e-13
 NEWTON_RIDGE = 1e-12
 # A Newton step halved down to this has nothing left to gain.
 SMALLEST_STEP = 1e-6
-# Differences of mean log-losses, and of balanced accuracies, up to this are rounding.
+# Differences of mean log-losses up to this are rounding.
 SAME_LOSS = 1e-12
-SAME_SCORE = 1e-12
 # Statistics of two permutations, or labellings, this close are equal: sums in another order.
 EQUAL_STATISTICS = 1e-12
 SAME_STATISTIC = 1e-9

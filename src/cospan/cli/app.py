@@ -7,6 +7,7 @@ Exit codes: 0 done; 1 it failed, with one sentence on stderr; 2 wrong usage; 3 d
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -51,25 +52,26 @@ LIST, TABLES = "NAME,NAME", ".csv, .tsv, .parquet, .arrow"
 GATES = "Exit code 3 on: drift (recommended), schema, duplicates, 'size>X', 'missing>X', 'p<X'."
 WAYS = "Gaps: indicator (default), mean, drop, error."
 
+
+def _list(help: str, parser: Callable[[str], object] = _names) -> Any:
+    return Option(metavar=LIST, parser=parser, help=help)
+
+
+def _output(help: str) -> Any:
+    return Option("--output", "-o", metavar="FILE", help=help)
+
+
+def _column(help: str) -> Any:
+    return Option(metavar="COLUMN", help=help)
+
+
 Data = Annotated[str, Argument(metavar="DATA", help="A file or folder, or '-'.")]
 DataFiles = Annotated[list[str], Argument(metavar="DATA...", help="One or more files.")]
-Columns = Annotated[
-    list[Any] | None,
-    Option(metavar=LIST, parser=_columns, help="Columns to compare (default: all)."),
-]
-Drop = Annotated[
-    list[Any] | None, Option(metavar=LIST, parser=_names, help="Columns to leave out.")
-]
-Keep = Annotated[
-    list[Any] | None,
-    Option(metavar=LIST, parser=_names, help="Columns that may give the set away."),
-]
-Categorical = Annotated[
-    list[Any] | None, Option(metavar=LIST, parser=_names, help="Columns that are categories.")
-]
-Numeric = Annotated[
-    list[Any] | None, Option(metavar=LIST, parser=_names, help="Columns that are numbers.")
-]
+Columns = Annotated[list[Any] | None, _list("Columns to compare (default: all).", _columns)]
+Drop = Annotated[list[Any] | None, _list("Columns to leave out.")]
+Keep = Annotated[list[Any] | None, _list("Columns that may give the set away.")]
+Categorical = Annotated[list[Any] | None, _list("Columns that are categories.")]
+Numeric = Annotated[list[Any] | None, _list("Columns that are numbers.")]
 Id = Annotated[str | None, Option("--id", metavar="COLUMN", help="Column that identifies a row.")]
 Missing = Annotated[
     Literal["indicator", "mean", "drop", "error"] | None, Option(metavar="WAY", help=WAYS)
@@ -78,19 +80,21 @@ FailOn = Annotated[list[Any] | None, Option(metavar="GATE", parser=_gate, help=G
 Json = Annotated[bool, Option("--json", help="Print the result as JSON.")]
 Full = Annotated[bool, Option("--full", help="Print everything, not 15 lines.")]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")]
-Time = Annotated[str | None, Option(metavar="COLUMN", help="Column that says when each row was.")]
+Time = Annotated[str | None, _column("Column that says when each row was.")]
 Every = Annotated[
     str | None,
     Option(metavar="LENGTH", help="A window: hour, day, week, month, year or '1000-rows'."),
 ]
+#: The options on how data is read that commands share.
+READING = ("columns", "drop", "keep", "categorical", "numeric", "id_column", "missing")
 
 
-def _given(**options: object) -> dict[str, Any]:
-    """The options that were given, as keyword arguments of a call; repeated lists as one."""
+def _given(values: dict[str, object], *names: str) -> dict[str, Any]:
+    """Those of the options that were given, as arguments of a call; repeated lists as one."""
     return {
         name: [one for part in value for one in part] if isinstance(value, list) else value
-        for name, value in options.items()
-        if value is not None
+        for name in (*names, *READING)
+        if (value := values.get(name)) is not None
     }
 
 
@@ -126,14 +130,10 @@ def compare(
     score: Annotated[
         str | None, Option(metavar="DATA", help="More rows to score with the comparison.")
     ] = None,
-    label: Annotated[
-        str | None, Option(metavar="COLUMN", help="Compare the classes in this column.")
-    ] = None,
+    label: Annotated[str | None, _column("Compare the classes in this column.")] = None,
     a: Annotated[str | None, Option("--a", metavar="CLASS", help="The class that is A.")] = None,
     b: Annotated[str | None, Option("--b", metavar="CLASS", help="The class that is B.")] = None,
-    groups: Annotated[
-        str | None, Option(metavar="COLUMN", help="Rows of one value belong together.")
-    ] = None,
+    groups: Annotated[str | None, _column("Rows of one value belong together.")] = None,
     columns: Columns = None,
     drop: Drop = None,
     keep: Keep = None,
@@ -145,8 +145,7 @@ def compare(
         Literal["paper"] | None, Option(metavar="paper", help="The geometry of the paper.")
     ] = None,
     output: Annotated[
-        list[Path] | None,
-        Option("--output", "-o", metavar="FILE", help="A report: .html, .md, .json; repeatable."),
+        list[Path] | None, _output("A report: .html, .md, .json; repeatable.")
     ] = None,
     scores: Annotated[Path | None, Option(metavar="FILE", help=f"All rows: {TABLES}.")] = None,
     save: Annotated[
@@ -159,15 +158,11 @@ def compare(
 ) -> None:
     """Do sets differ, how much, in what; which rows look misplaced."""
     with Terminal(quiet) as terminal:
-        from cospan.cli import comparing
+        from cospan.cli import commands
 
-        outputs = comparing.Outputs(output or [], scores, save, json, full, fail_on or [])
-        options = _given(
-            label=label, a=a, b=b, groups=groups, columns=columns, drop=drop, keep=keep,
-            categorical=categorical, numeric=numeric, id_column=id_column, missing=missing,
-            preset=preset,
-        )  # fmt: skip
-        if comparing.compare(terminal, sets, score, options, outputs):
+        outputs = commands.Outputs(output or [], scores, save, json, full, fail_on or [])
+        options = _given(locals(), "label", "a", "b", "groups", "preset")
+        if commands.compare(terminal, sets, score, options, outputs):
             raise typer.Exit(BROKEN)
 
 
@@ -196,8 +191,7 @@ def monitor(
     categorical: Categorical = None,
     numeric: Numeric = None,
     output: Annotated[
-        list[Path] | None,
-        Option("--output", "-o", metavar="FILE", help=f"A report: .html, .md, .json, or {TABLES}."),
+        list[Path] | None, _output(f"A report: .html, .md, .json, or {TABLES}.")
     ] = None,
     save: Annotated[
         Path | None,
@@ -210,24 +204,20 @@ def monitor(
 ) -> None:
     """The same over time: since when, and what."""
     with Terminal(quiet) as terminal:
-        from cospan.cli import comparing
+        from cospan.cli import commands
 
-        options = _given(
-            time=time, every=every, false_alarms=false_alarms, columns=columns, drop=drop,
-            keep=keep, categorical=categorical, numeric=numeric, rolling=rolling or None,
-            details="all" if details else None,
-        )  # fmt: skip
-        outputs = comparing.Outputs(output or [], None, save, json, full, fail_on or [])
-        if comparing.monitor(terminal, reference, data, options, outputs):
+        options = _given(locals(), "time", "every", "false_alarms")
+        options |= {"details": "all"} if details else {}
+        options |= {"rolling": True} if rolling else {}
+        outputs = commands.Outputs(output or [], None, save, json, full, fail_on or [])
+        if commands.monitor(terminal, reference, data, options, outputs):
             raise typer.Exit(BROKEN)
 
 
 @app.command(epilog="Example: cospan profile january.csv --time when --every day -o january.cospan")
 def profile(
     data: DataFiles,
-    output: Annotated[
-        Path, Option("--output", "-o", metavar="FILE", help="Where the profile goes.")
-    ],
+    output: Annotated[Path, _output("Where the profile goes.")],
     time: Time = None,
     every: Every = None,
     rows: Annotated[int, Option(min=2, help="Rows to keep, drawn at random.")] = 5_000,
@@ -242,23 +232,14 @@ def profile(
     with Terminal(quiet) as terminal:
         from cospan.cli import commands
 
-        options = _given(
-            time=time, every=every, rows=rows, columns=columns, drop=drop, keep=keep,
-            categorical=categorical, numeric=numeric,
-        )  # fmt: skip
-        commands.profile(terminal, data, output, options)
+        commands.profile(terminal, data, output, _given(locals(), "time", "every", "rows"))
 
 
 @app.command(epilog="Example: cospan audit patients.csv --label diagnosis -o suspicious.csv")
 def audit(
     data: Data,
-    label: Annotated[str, Option(metavar="COLUMN", help="Column with the labels to check.")],
-    output: Annotated[
-        Path | None,
-        Option(
-            "--output", "-o", metavar="FILE", help=f"Every row, most suspicious first: {TABLES}."
-        ),
-    ] = None,
+    label: Annotated[str, _column("Column with the labels to check.")],
+    output: Annotated[Path | None, _output(f"Every row, most suspicious first: {TABLES}.")] = None,
     top: Annotated[int, Option("-n", min=0, help="How many rows to print.")] = 10,
     columns: Columns = None,
     drop: Drop = None,
@@ -273,21 +254,14 @@ def audit(
     with Terminal(quiet) as terminal:
         from cospan.cli import commands
 
-        reading = _given(
-            columns=columns, drop=drop, categorical=categorical, numeric=numeric,
-            id_column=id_column, missing=missing,
-        )  # fmt: skip
-        commands.audit(terminal, data, label, output, top, json, reading)
+        commands.audit(terminal, data, label, output, top, json, _given(locals()))
 
 
 @app.command(epilog="Example: cospan score model.cospan new.csv -o scores.parquet")
 def score(
     model: Annotated[Path, Argument(metavar="MODEL", help="A file made by compare --save.")],
     data: Data,
-    output: Annotated[
-        Path | None,
-        Option("--output", "-o", metavar="FILE", help=f"{TABLES} (default: CSV to stdout)."),
-    ] = None,
+    output: Annotated[Path | None, _output(f"{TABLES} (default: CSV to stdout).")] = None,
     id_column: Id = None,
     missing: Missing = None,
     quiet: Quiet = False,
@@ -296,18 +270,14 @@ def score(
     with Terminal(quiet) as terminal:
         from cospan.cli import commands
 
-        reading = _given(id_column=id_column, missing=missing)
-        commands.score(terminal, model, data, output, reading)
+        commands.score(terminal, model, data, output, _given(locals()))
 
 
 @app.command(epilog="Example: cospan fidelity real.csv synthetic.csv -o distances.csv")
 def fidelity(
     real: Annotated[str, Argument(metavar="REAL", help="The rows to be imitated.")],
     synthetic: Annotated[str, Argument(metavar="SYNTHETIC", help="The rows made.")],
-    output: Annotated[
-        Path | None,
-        Option("--output", "-o", metavar="FILE", help=f"The synthetic rows' distances: {TABLES}."),
-    ] = None,
+    output: Annotated[Path | None, _output(f"The synthetic rows' distances: {TABLES}.")] = None,
     columns: Columns = None,
     drop: Drop = None,
     categorical: Categorical = None,
@@ -320,17 +290,12 @@ def fidelity(
     with Terminal(quiet) as terminal:
         from cospan.cli import commands
 
-        reading = _given(
-            columns=columns, drop=drop, categorical=categorical, numeric=numeric, missing=missing
-        )
-        commands.synthetic_rows(terminal, real, synthetic, output, json, reading)
+        commands.synthetic_rows(terminal, real, synthetic, output, json, _given(locals()))
 
 
 @app.command()
 def demo(
-    output: Annotated[
-        Path, Option("--output", "-o", metavar="FILE", help="Where the report goes.")
-    ] = Path("cospan-demo.html"),
+    output: Annotated[Path, _output("Where the report goes.")] = Path("cospan-demo.html"),
     pictures: Annotated[
         bool, Option("--pictures", help="Handwritten fours and nines instead of a table.")
     ] = False,
@@ -338,7 +303,7 @@ def demo(
 ) -> None:
     """Compare two groups of patients and write a report."""
     with Terminal(quiet) as terminal:
-        from cospan.cli.demo import run_demo
+        from cospan.cli.commands import run_demo
 
         run_demo(terminal, output, pictures)
 

@@ -1,19 +1,31 @@
-"""``cospan score``, ``audit``, ``fidelity`` and ``profile``."""
+"""What the commands do.
+
+Files are written first, then the result is printed: a closed pipe loses nothing. Where a command
+may not write (over what it reads) is said before the work begins.
+"""
 
 from __future__ import annotations
 
+import fnmatch
+import glob
+import os
+import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from cospan.base.files import check_output
 from cospan.base.text import plural, printable
-from cospan.cli.comparing import name_of, one_or_all
-from cospan.cli.places import check_places, files_among
+from cospan.cli.gates import Gate, broken
 from cospan.cli.terminal import Terminal
+from cospan.comparison import Comparison
+from cospan.comparison import compare as compare_sets
 from cospan.comparison.fitting import Model
+from cospan.comparison.opening import names_of
 from cospan.comparison.score_files import (
     check_table_path,
     csv_text,
@@ -22,15 +34,142 @@ from cospan.comparison.score_files import (
     with_text_ids,
 )
 from cospan.comparison.scoring import Scorer
-from cospan.data import EncodingPlan, Source, Table, encode, encode_by, notes_of, open_source
+from cospan.data import (
+    EncodingPlan,
+    Source,
+    Table,
+    encode,
+    encode_by,
+    folders_below,
+    notes_of,
+    open_source,
+    split_part,
+)
 from cospan.errors import InputError, ModelFileError
+from cospan.headlines import window_sentences
 from cospan.model import JointFrame, SetCosts
-from cospan.model_file import load
-from cospan.monitoring import Profile
+from cospan.model_file import load, save
+from cospan.monitoring import Monitoring, Profile, is_monitoring_file
+from cospan.monitoring import monitor as monitor_windows
+from cospan.report import format_of, terminal_lines, write
+
+SHOWN = 5  # windows in alarm that are printed, the last ones
+TABLES = (".csv", ".tsv", ".parquet", ".arrow")
+#: scikit-learn's columns, and what they are called on screen.
+_COLUMNS = {
+    "bmi": "body_mass_index", "bp": "blood_pressure", "s1": "total_cholesterol", "s2": "ldl",
+    "s3": "hdl", "s4": "cholesterol_ratio", "s5": "log_triglycerides", "s6": "blood_sugar",
+}  # fmt: skip
+_PATIENTS = (
+    "A model was trained on diabetes patients aged up to 50. Now it meets patients over 50.\n"
+    "Are they still like those it knows? (442 patients, from scikit-learn; age itself is not "
+    "among the columns.)\n\n"
+)
+_DIGITS = (
+    "What distinguishes a handwritten 4 from a 9? (scikit-learn's pictures, 8 by 8 pixels.)\n\n"
+)
+
+Options: TypeAlias = dict[str, Any]  # arguments of the function behind a command
+
+
+class Outputs(NamedTuple):
+    """What comes out: reports, scores, what to go on from; JSON or text, all of it or 15 lines."""
+
+    reports: Sequence[Path] = ()
+    scores: Path | None = None
+    save: Path | None = None
+    json: bool = False
+    full: bool = False
+    gates: Sequence[Gate] = ()
+
+
+def compare(
+    terminal: Terminal, sets: Sequence[str], score: str | None, options: Options, outputs: Outputs
+) -> bool:
+    """Compare, write, print; returns whether a gate was broken."""
+    _check_compare(sets, score, options, outputs)
+    terminal.progress(f"reading {sets[0]}", 0, None)
+    A: Any = sets[0] if len(sets) < 3 else dict(zip(names_of(sets), sets, strict=True))
+    B = sets[1] if len(sets) == 2 else None
+    found = compare_sets(A, B, score, scores=outputs.scores, progress=terminal.progress, **options)
+    if outputs.save is not None:
+        save(outputs.save, found.model)
+    files = [*sets, *([score] if score else [])]
+    for path in outputs.reports:
+        write(found, path, command=_command(), files=files)
+    return finish(terminal, found, outputs)
+
+
+def monitor(
+    terminal: Terminal, reference: str, data: Sequence[str], options: Options, outputs: Outputs
+) -> bool:
+    """The same for windows."""
+    _check_monitor(reference, data, outputs)
+    terminal.progress(f"reading {reference}", 0, None)
+    watched: Options = {"name": name_of(data), "progress": terminal.progress}
+    found = monitor_windows(reference, one_or_all(data), **watched, **options)
+    if outputs.save is not None:
+        found.save(outputs.save)
+    for path in outputs.reports:
+        if path.suffix in TABLES:
+            with table_file(path) as write_table:
+                write_table(found.table())
+        else:
+            write(found, path, command=_command(), files=[reference, *data])
+    return finish(terminal, found, outputs)
+
+
+def finish(terminal: Terminal, found: Comparison | Monitoring, outputs: Outputs) -> bool:
+    """Print a result as text or JSON, which files were written, and which gates are broken."""
+    lines = broken(outputs.gates, found)
+    terminal.stop_progress()
+    if isinstance(found, Comparison):
+        terminal.heard(map(str, found.warnings))
+    if outputs.json:
+        terminal.json(found.to_dict())
+    else:
+        terminal.lines(terminal_lines(found, terminal.width, outputs.full))
+        if isinstance(found, Monitoring):
+            terminal.lines(_alarms(found, terminal.width, outputs.full))
+    for path in (outputs.scores, outputs.save, *outputs.reports):
+        if path is not None:
+            terminal.note(f"wrote {path}")
+    for line in lines:
+        terminal.error(line)
+    return bool(lines)
+
+
+def _alarms(found: Monitoring, width: int, full: bool) -> Iterator[tuple[str, str]]:
+    """The first finding of the last windows in alarm."""
+    alarms = found.alarms if full else found.alarms[-SHOWN:]
+    for window in alarms:
+        for said in window_sentences(window, found)[:1]:
+            yield "plain", printable(f"- {window.label}: {said}", width)
+
+
+def one_or_all(data: Sequence[str]) -> Any:
+    """A file, or several files one after the other."""
+    return data[0] if len(data) == 1 else list(data)
+
+
+def name_of(data: Sequence[str]) -> str:
+    """What to call them."""
+    return Path(data[0]).name if len(data) == 1 else f"{len(data)} files"
+
+
+def _command() -> str | None:
+    """The command line, as the report shows it; None where something else started this."""
+    started = Path(sys.argv[0]) if sys.argv else Path()
+    if started.stem != "cospan" and started.parent.name != "cospan":
+        return None
+    return shlex.join(["cospan", *sys.argv[1:]])
+
+
+# ---- the other commands --------------------------------------------------------------------------
 
 
 def score(
-    terminal: Terminal, model: Path, data: str, output: Path | None, reading: dict[str, Any]
+    terminal: Terminal, model: Path, data: str, output: Path | None, reading: Options
 ) -> None:
     """Score rows with a saved frame, chunk by chunk, to a file or to stdout."""
     if output is not None:
@@ -81,7 +220,7 @@ def _load_scorer(path: Path) -> tuple[Scorer, tuple[str, ...]]:
     return Scorer(frame, "cost"), ()
 
 
-def _open_for(frame: Model, data: str, reading: dict[str, Any]) -> Source:
+def _open_for(frame: Model, data: str, reading: Options) -> Source:
     """The frame's own columns of a table, whatever else it holds; arrays have no names to match."""
     names, opened = frame.feature_names, open_source(data, **reading)
     if names is None or not isinstance(opened, Table):
@@ -94,14 +233,9 @@ def _open_for(frame: Model, data: str, reading: dict[str, Any]) -> Source:
 
 
 def audit(
-    terminal: Terminal,
-    data: str,
-    label: str,
-    output: Path | None,
-    top: int,
-    as_json: bool,
-    reading: dict[str, Any],
-) -> None:
+    terminal: Terminal, data: str, label: str, output: Path | None, top: int, as_json: bool,
+    reading: Options,
+) -> None:  # fmt: skip
     """Check the labels of a table against the geometry of its classes."""
     from cospan.audit import audit_labels
     from cospan.comparison.rows import looking_elsewhere
@@ -163,13 +297,9 @@ def _audit_lines(
 
 
 def synthetic_rows(
-    terminal: Terminal,
-    real: str,
-    synthetic: str,
-    output: Path | None,
-    as_json: bool,
-    reading: dict[str, Any],
-) -> None:
+    terminal: Terminal, real: str, synthetic: str, output: Path | None, as_json: bool,
+    reading: Options,
+) -> None:  # fmt: skip
     """Say how well synthetic rows stand for real ones; write what was found for each."""
     from cospan.measures import fidelity
 
@@ -197,7 +327,7 @@ def synthetic_rows(
         terminal.note(f"wrote {output}")
 
 
-def profile(terminal: Terminal, data: Sequence[str], output: Path, options: dict[str, Any]) -> None:
+def profile(terminal: Terminal, data: Sequence[str], output: Path, options: Options) -> None:
     """Keep what a reference looks like."""
     check_places([output], data)
     terminal.progress(f"reading {data[0]}", 0, None)
@@ -206,3 +336,122 @@ def profile(terminal: Terminal, data: Sequence[str], output: Path, options: dict
     terminal.stop_progress()
     terminal.text(repr(made)[1:-1])
     terminal.note(f"wrote {output} ({max(1, round(output.stat().st_size / 1e3)):,} kB)")
+
+
+def run_demo(terminal: Terminal, output: Path, pictures: bool = False) -> None:
+    """Compare and report what comes with scikit-learn."""
+    check_places([output], [])
+    format_of(output)
+    terminal.text(_DIGITS if pictures else _PATIENTS)
+    options: Options = {"image_shape": (8, 8)} if pictures else {}
+    sets = digits() if pictures else patients()
+    found = compare_sets(sets, progress=terminal.progress, **options)
+    finish(terminal, found, Outputs())
+    write(found, output)
+    terminal.text(f"Open the report in a browser:\n{output.resolve()}")
+
+
+def patients() -> dict[str, Source]:
+    """Younger and older patients of scikit-learn's diabetes data: a table with drift."""
+    from sklearn.datasets import load_diabetes
+
+    data = load_diabetes(scaled=False)
+    place = {name: j for j, name in enumerate(data.feature_names)}
+    older = data.data[:, place["age"]] > 50
+    table = data.data[:, [place[name] for name in _COLUMNS]]
+    found = {}
+    for name, rows in (("training", table[~older]), ("production", table[older])):
+        # Names without the dataframe library that would otherwise carry them.
+        found[name] = encode([open_source(rows, name="table")])[0]
+        found[name].feature_names = tuple(_COLUMNS.values())
+    return found
+
+
+def digits() -> dict[str, Any]:
+    """Handwritten fours and nines."""
+    from sklearn.datasets import load_digits
+
+    pictures, digit = load_digits(return_X_y=True)
+    return {f"digit {k}": pictures[digit == k] for k in (4, 9)}
+
+
+# ---- where files may go --------------------------------------------------------------------------
+
+
+def _check_compare(
+    sets: Sequence[str], score: str | None, options: Options, outputs: Outputs
+) -> None:
+    if outputs.scores is not None:
+        check_table_path(outputs.scores)
+    inputs = [*sets, score, *files_among(options.get("label"))]
+    check_places((*outputs.reports, outputs.scores, outputs.save), inputs)
+    for path in outputs.reports:
+        format_of(path)
+    classes = [f"--{name}" for name in ("label", "a", "b") if name in options]
+    if len(sets) > 2 and classes:
+        raise InputError(f"{' and '.join(classes)}: for classes of one or two tables, not of more.")
+
+
+def _check_monitor(reference: str, data: Sequence[str], outputs: Outputs) -> None:
+    inputs = [reference, *data]
+    same = outputs.save is not None and outputs.save.resolve() == Path(reference).resolve()
+    if same and is_monitoring_file(reference):
+        inputs = list(data)  # tomorrow's window goes into the file that it is added to
+    check_places((*outputs.reports, outputs.save), inputs)
+    for path in outputs.reports:
+        if path.suffix not in (".html", ".md", ".json", *TABLES):
+            raise InputError(f"{path} must end in .html, .md, .json or {', '.join(TABLES)}.")
+
+
+def check_places(outputs: Sequence[Path | None], inputs: Sequence[str | None]) -> None:
+    """No output may replace an input or another output, by whichever name.
+
+    >>> check_places([Path("report.html")], ["a.csv", "b.csv"])
+    >>> check_places([Path("a.csv")], ["a.csv", "b.csv"])
+    Traceback (most recent call last):
+        ...
+    cospan.errors.InputError: cannot write a.csv: it is an input; choose another name.
+    """
+    given = [text for text in inputs if text and "\0" not in text]
+    named = {name for text in given for name in (text, str(split_part(text)[0]))}
+    taken: dict[str, str] = {}
+    for path in filter(None, outputs):
+        check_output(path)
+        place = os.path.realpath(path)
+        reason = taken.get(place) or next(filter(None, (_conflict(place, n) for n in named)), None)
+        if reason is not None:
+            raise InputError(f"cannot write {path}: {reason}; choose another name.")
+        if not Path(place).exists() or Path(place).is_file():  # several may go to one stream
+            taken[place] = "another output goes there"
+
+
+def _conflict(place: str, name: str) -> str | None:
+    """Why a file at `place` would be in the way of an input: a file, a folder or a pattern."""
+    source = os.path.realpath(name)
+    if place == source:
+        return "it is an input"
+    folders = list(folders_below(Path(source))) if os.path.isdir(source) else []
+    for folder in (source, *(os.path.realpath(folder) for folder, _ in folders)):
+        if folders and place.startswith(os.path.join(folder, "")):
+            return f"it is inside the folder {name}, which is an input"
+    if Path(place).match(source) or ("**" in source and fnmatch.fnmatch(place, source)):
+        return f"the pattern {name}, which is an input, matches it"
+    files = [str(folder / file) for folder, inside in folders for file in inside]
+    there = files or ([name] if os.path.exists(name) else glob.glob(name, recursive=True))
+    for file in there:
+        if os.path.realpath(file) == place or _same_file(file, place):
+            what = f"{file} in a folder that is an input" if files else f"the input {file}"
+            return f"it is the same file as {what}"
+    return None
+
+
+def _same_file(first: str, second: str) -> bool:
+    try:
+        return os.path.samefile(first, second)
+    except OSError:
+        return False
+
+
+def files_among(*names: str | None) -> list[str]:
+    """Those that are files: a label may be a column's name, or a file beside the rows."""
+    return [name for name in names if name and "\0" not in name and os.path.isfile(name)]

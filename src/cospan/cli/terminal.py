@@ -58,7 +58,6 @@ class Terminal:
         self._caught: warnings.catch_warnings[Any] = warnings.catch_warnings()
 
     def __enter__(self) -> Self:
-        open_closed_streams()
         for stream in (sys.stdout, sys.stderr):  # one without Unicode shows '?' for an angle
             if isinstance(stream, TextIOWrapper):
                 stream.reconfigure(errors="replace")
@@ -273,18 +272,3 @@ def silence_stdout() -> None:
     """
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
-
-
-def open_closed_streams() -> None:
-    """``cospan … >&-`` closes a stream for good: what is written to it then goes nowhere.
-
-    Its number must be taken, too, or the next file opened would get it, and the messages.
-    """
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
-        if getattr(sys, name) is None:
-            # Open for as long as the process lives, so no block closes it.
-            setattr(sys, name, open(os.devnull, "w" if number else "r", encoding="utf-8"))  # noqa: SIM115

@@ -192,8 +192,8 @@ def study_pair(
         seed=seed,
     )
     first = (Finding(one.kind, one.column, one.second, str(one).rstrip(".")) for one in schema)
-    findings = (*first, *found.findings)  # columns that only one set has come first
-    return replace(found, findings=findings, verdict=replace(found.verdict, findings=findings))
+    findings = (*first, *found.verdict.findings)  # columns that only one set has come first
+    return replace(found, verdict=replace(found.verdict, findings=findings))
 
 
 def _totals(read: Sequence[ReadSet]) -> tuple[Totals, Totals] | None:

@@ -229,7 +229,7 @@ def _notes(
 
 def _of_pair(changes: Changes) -> Iterator[Note]:
     """Without a p-value; or dates that separate the sets, as those of training and production."""
-    if math.isnan(changes.p):
+    if math.isnan(changes.verdict.pvalue):
         text = f"There is no p-value: a test needs at least {FEWEST_ROWS} rows in each set."
         yield Note("no p-value", text)
     for one in changes.features:

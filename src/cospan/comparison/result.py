@@ -139,12 +139,12 @@ class Comparison:
     @property
     def p(self) -> float:
         """The p-value of "both sets come from one distribution"; NaN with too few rows."""
-        return self.changes.p
+        return self.verdict.pvalue
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What changed, the clearest first."""
-        return self.changes.findings
+        return self.verdict.findings
 
     @property
     def verdict(self) -> Verdict:
@@ -394,7 +394,7 @@ class Comparison:
             return {**found, **dict.fromkeys(("p", "differs", "changes"))}
         changes = self.pair(*pair).changes
         differs = pair in self.differing if self.differing is not None else changes.verdict.differs
-        p = None if math.isnan(changes.p) else changes.p
+        p = changes.verdict.to_dict()["pvalue"]
         return {**found, "p": p, "differs": differs, "changes": plain(changes.to_dict())}
 
     def to_json(self) -> str:

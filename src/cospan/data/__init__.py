@@ -13,17 +13,14 @@ values are filled by the sets' mean beside a column that says where; identifiers
 left out, with the reason.
 """
 
-from .encoder import Encoder
-from .encoding import check_same_features, encode, encode_by
-from .matching import SchemaChange
+from .arrow import family, numbers
+from .encoding import Encoder, check_same_features, encode, encode_by
 from .opening import open_source
-from .options import Options, listing
 from .paths import folders_below, set_names, split_part
-from .plan import ColumnPlan, ColumnProfile, EncodingPlan, SetProfile
+from .plan import ColumnPlan, ColumnProfile, EncodingPlan, SchemaChange, SetProfile
 from .readings import AMBIGUOUS, READINGS, ZONE, boolean_pair, chosen, coded, parsed
-from .source import Chunk, Source, notes_of, read_ahead
+from .source import Chunk, Options, Source, listing, notes_of, read_ahead
 from .tables import Table
-from .values import family, numbers
 
 __all__ = [
     "AMBIGUOUS",

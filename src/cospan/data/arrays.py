@@ -13,20 +13,19 @@ import os
 import sys
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from numpy.lib import format as npy
-from numpy.typing import NDArray
 
 from cospan.base.notes import Note
 from cospan.base.types import Data, Values
 from cospan.errors import InputError, SourceError
 
-from .options import Options, beside_rows, float_type, listing
 from .paths import check_readable, reading, sniff
-from .source import Chunk, Source
+from .source import Chunk, Options, Source, listing
 
 #: NumPy has no arrays of more.
 MAX_DIMENSIONS = 64
@@ -35,19 +34,9 @@ IDX_TYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 
 
 class ArrayRows(Source):
-    """Rows of one array of two or more dimensions; the later ones become one row's features.
+    """Rows of one array of two or more dimensions; the later ones become one row's features."""
 
-    `labels` are those that lie beside the array under the name that ``label`` gave.
-    """
-
-    def __init__(
-        self,
-        array: Data,
-        options: Options,
-        name: str,
-        labels: Values | None = None,
-        notes: tuple[Note, ...] = (),
-    ) -> None:
+    def __init__(self, array: Data, options: Options, name: str) -> None:
         shape = tuple(int(n) for n in array.shape)
         if not 2 <= len(shape) <= MAX_DIMENSIONS:
             raise InputError(
@@ -62,14 +51,15 @@ class ArrayRows(Source):
         for given in ("groups", "id_column"):
             if isinstance(getattr(options, given), str):
                 raise InputError(f"{name}: an array has no columns by name for {given}=.")
-        self._array, self._notes = array, notes
-        label = options.label if labels is None else labels
-        self._groups = beside_rows(options.groups, shape[0], name, "groups")
-        self._labels = beside_rows(_in_memory(label), shape[0], name, "label")
+        if is_array(options.label):
+            options = replace(options, label=to_numpy(options.label))
+        self._array = array
+        self._groups = options.beside("groups", shape[0], name)
+        self._labels = options.beside("label", shape[0], name)
         self._label_column: int | None = None
-        self._columns: NDArray[np.intp] | None = None
-        if label is not None and self._labels is None:
-            self._label_column = _column_number(label, width, name)
+        self._columns: Values | None = None
+        if options.label is not None and self._labels is None:
+            self._label_column = _column_number(options.label, width, name)
             self._columns = np.delete(np.arange(width), self._label_column)
         if options.columns is not None:
             self._columns = np.array([_column_number(c, width, name) for c in options.columns])
@@ -80,7 +70,7 @@ class ArrayRows(Source):
         dtype = float_type(to_numpy(array[:1, ...]).dtype, name)
         super().__init__(name, options, (shape[0], n_features), dtype)
 
-    def _blocks(self, size: int) -> Iterator[Chunk]:
+    def _blocks(self, size: int, met: list[Note]) -> Iterator[Chunk]:
         n_rows = int(self._array.shape[0])
         for start in range(0, n_rows, size):
             own = slice(start, min(start + size, n_rows))
@@ -93,10 +83,8 @@ class ArrayRows(Source):
             chosen = rows if self._columns is None else rows[:, self._columns]
             yield Chunk(chosen, np.arange(own.start, own.stop), labels, groups=groups)
             pages = getattr(self._array, "_mmap", None)
-            if pages is not None and hasattr(
-                mmap, "MADV_DONTNEED"
-            ):  # they stay in the system's cache, but are not ours
-                pages.madvise(mmap.MADV_DONTNEED)
+            if pages is not None and hasattr(mmap, "MADV_DONTNEED"):
+                pages.madvise(mmap.MADV_DONTNEED)  # in the system's cache, but no longer ours
 
 
 class DaskRows(Source):
@@ -116,14 +104,12 @@ class DaskRows(Source):
         self.lazy = array if options.missing in (None, "error") else None
         self._array = array
 
-    def _blocks(self, size: int) -> Iterator[Chunk]:
+    def _blocks(self, size: int, met: list[Note]) -> Iterator[Chunk]:
         start = 0
         for i in range(self._array.numblocks[0]):
             rows = np.asarray(self._array.blocks[i].compute())
-            whole = Chunk(rows, np.arange(start, start + len(rows)))
+            yield Chunk(rows, np.arange(start, start + len(rows)))
             start += len(rows)
-            for first in range(0, len(rows), size):
-                yield whole.take(slice(first, first + size))
 
 
 def is_array(obj: object) -> bool:
@@ -153,8 +139,14 @@ def to_numpy(array: Data) -> Values:
     return found if found.dtype.isnative else found.astype(found.dtype.newbyteorder("="))
 
 
-def _in_memory(label: object) -> Any:
-    return to_numpy(label) if is_array(label) else label
+def float_type(dtype: np.dtype, name: str) -> np.dtype:
+    """The float type that rows of `dtype` are given as: float32 stays, integers get float64."""
+    if dtype.kind == "f":
+        return np.dtype(np.float32 if dtype.itemsize <= 4 else np.float64)
+    if dtype.kind in "biu":
+        return np.dtype(np.float64)
+    kind = {"c": "complex numbers", "O": "Python objects", "V": "records"}.get(dtype.kind)
+    raise InputError(f"{name}: holds {kind or dtype}, and rows of real numbers are needed.")
 
 
 def _is_sparse(obj: object) -> bool:
@@ -204,13 +196,12 @@ def check_fits(name: str, n_bytes: int, what: str) -> None:
 # ---- files of arrays ---------------------------------------------------------------------------
 
 
-def npy_rows(path: Path, options: Options, notes: tuple[Note, ...] = ()) -> ArrayRows:
+def npy_rows(path: Path, options: Options) -> ArrayRows:
     """One .npy file; the labels may be in another."""
-    labels = None
     if isinstance(options.label, str) and options.label.endswith(".npy"):
         check_readable(Path(options.label))
-        labels = np.asarray(_mapped(Path(options.label)))
-    return ArrayRows(_mapped(path), options, path.name, labels, notes)
+        options = replace(options, label=np.asarray(_mapped(Path(options.label))))
+    return ArrayRows(_mapped(path), options, path.name)
 
 
 def _mapped(path: Path) -> Values:
@@ -261,10 +252,10 @@ def npz_rows(path: Path, part: str | None, options: Options) -> ArrayRows:
             with archive.open(f"{member}.npy") as stream:
                 return np.asarray(npy.read_array(stream, allow_pickle=False))
 
-    named = isinstance(options.label, str) and options.label in sizes
-    labels = array(str(options.label)) if named else None
+    if isinstance(options.label, str) and options.label in sizes:
+        options = replace(options, label=array(options.label))
     name = path.name if part is None else f"{path.name}::{part}"
-    return ArrayRows(array(candidates[0]), options, name, labels)
+    return ArrayRows(array(candidates[0]), options, name)
 
 
 def is_idx(path: Path) -> bool:
@@ -278,7 +269,6 @@ def is_idx(path: Path) -> bool:
 
 def idx_rows(path: Path, options: Options) -> ArrayRows:
     """Images (or other rows) of an IDX file; the labels are in another beside it."""
-    labels = None
     if isinstance(options.label, str):
         beside = path.name.replace("images", "labels").replace("idx3", "idx1")
         file = Path(options.label) if Path(options.label).is_file() else path.with_name(beside)
@@ -288,8 +278,8 @@ def idx_rows(path: Path, options: Options) -> ArrayRows:
                 f"{beside!r} beside it is there."
             )
         check_readable(file)
-        labels = np.asarray(_idx_array(file))
-    return ArrayRows(_idx_array(path), options, path.name, labels)
+        options = replace(options, label=np.asarray(_idx_array(file)))
+    return ArrayRows(_idx_array(path), options, path.name)
 
 
 def _idx_array(path: Path) -> Values:
@@ -311,7 +301,6 @@ def _idx_array(path: Path) -> Values:
                 f"{path}: is cut short; its header promises {size:,} bytes of numbers and "
                 f"{there:,} are there."
             )
-        if packed:
+        if packed or 0 in shape:
             return np.frombuffer(content, dtype).reshape(shape)
-        empty = 0 in shape
-        return np.empty(shape) if empty else np.memmap(path, dtype, "r", stream.tell(), shape)
+        return np.memmap(path, dtype, "r", stream.tell(), shape)

@@ -43,16 +43,8 @@ import numpy as np
 from cospan.base.tolerance import ZEROS_AND_ONES
 from cospan.errors import InputError
 
-from .learn import (
-    MINUTES,
-    ColumnLearner,
-    Moments,
-    Texts,
-    looks_like_identifier,
-    may_be_identifier,
-)
-from .matching import SchemaChange
-from .plan import ABSURD, EMPTY, HOLDS, SCHEMA, TRUTH, ColumnPlan
+from .learn import MINUTES, Held, looks_like_identifier, may_be_identifier
+from .plan import ABSURD, EMPTY, HOLDS, SCHEMA, TRUTH, ColumnPlan, SchemaChange
 from .readings import (
     AMBIGUOUS,
     PLAIN,
@@ -93,7 +85,7 @@ _CALLED = {
     "number": "a number", "boolean": "a truth value", "date": "a date", "duration": "a duration",
 }  # fmt: skip
 
-Parts = Sequence[ColumnLearner]
+Parts = Sequence[Held]
 
 
 def decide_column(
@@ -110,8 +102,8 @@ def decide_column(
     if not column.used:
         return column, None
     category = column.kind == "category"
-    if not category and not any(moments_of(column, part).count for part in parts):
-        absurd = any(moments_of(column, part).absurd for part in parts)
+    if not category and not any(part.moments(column).count for part in parts):
+        absurd = any(part.moments(column).absurd for part in parts)
         return _left(column.name, ABSURD if absurd else EMPTY), None
     if len(parts) > 1 and not asked and not parts[0].forced:
         if column.kind == "date" and _times_apart(column, parts):
@@ -127,7 +119,9 @@ def decide_column(
 def _kind_of(parts: Parts, asked: bool) -> ColumnPlan | None:
     """What the column is; None if it is numbers in one set and something else in another."""
     name, forced = parts[0].name, parts[0].forced
-    found = families_of(parts)
+    found = {part.family for part in parts if part.family}
+    if not _texts(parts):
+        found -= {"text", "dictionary"}  # words for missing values, and nothing else
     if not found:
         return _left(name, EMPTY)
     if "other" in found:
@@ -142,13 +136,6 @@ def _kind_of(parts: Parts, asked: bool) -> ColumnPlan | None:
     if len(found) == 1 and not found & {"text", "dictionary"}:
         return ColumnPlan(name, next(iter(found)))
     return _from_text(name, parts, found)
-
-
-def families_of(parts: Parts) -> set[str]:
-    found = {part.family for part in parts if part.family}
-    if not _texts(parts):
-        found -= {"text", "dictionary"}  # words for missing values, and nothing else
-    return found
 
 
 def _from_text(name: str, parts: Parts, found: set[str]) -> ColumnPlan | None:
@@ -183,7 +170,7 @@ def _from_text(name: str, parts: Parts, found: set[str]) -> ColumnPlan | None:
     return _category(name, parts)
 
 
-def _forced_number(name: str, texts: Sequence[Texts], parts: Parts) -> ColumnPlan:
+def _forced_number(name: str, texts: Parts, parts: Parts) -> ColumnPlan:
     """The reading that fits most values; the others count as missing."""
     fits = {
         reading: sum(text.fits(reading) for text in texts)
@@ -199,8 +186,8 @@ def _forced_number(name: str, texts: Sequence[Texts], parts: Parts) -> ColumnPla
     return ColumnPlan(name, kind, reading="" if best == PLAIN[kind] else best)
 
 
-def _texts(parts: Parts) -> list[Texts]:
-    return [part.text for part in parts if part.text is not None and part.text.count]
+def _texts(parts: Parts) -> list[Held]:
+    return [part for part in parts if part.count]
 
 
 def _category(name: str, parts: Parts) -> ColumnPlan:
@@ -233,7 +220,7 @@ def _counts_rows(parts: Parts) -> bool:
     return distinct == values and repeats >= EXPECTED_REPEATS
 
 
-def _text_identifier(name: str, texts: Sequence[Texts]) -> bool:
+def _text_identifier(name: str, texts: Parts) -> bool:
     distinct, values = sum(len(t.levels) for t in texts), sum(t.count for t in texts)
     return (
         looks_like_identifier(name)
@@ -242,7 +229,7 @@ def _text_identifier(name: str, texts: Sequence[Texts]) -> bool:
     )
 
 
-def _reading(texts: Sequence[Texts], typed: set[str]) -> str:
+def _reading(texts: Parts, typed: set[str]) -> str:
     """How texts are read: all of them, or those of each set, or but for a few strays.
 
     `typed` are the families of the sets that are not text, or plainly numbers or dates.
@@ -283,7 +270,7 @@ def _left(name: str, reason: str, *, watched: bool = False) -> ColumnPlan:
     return ColumnPlan(name, "left out", reason, watched=watched)
 
 
-def _ambiguity(texts: Sequence[Texts]) -> str:
+def _ambiguity(texts: Parts) -> str:
     if in_two_orders({chosen(text.fitting) for text in texts}):
         return "the day comes first in one set, the month in another; write 2020-12-31"
     levels = (level for text in texts for level in text.levels)
@@ -299,7 +286,7 @@ def _retyped(parts: Parts, names: Sequence[str]) -> tuple[ColumnPlan, SchemaChan
     for part, name in zip(parts, names, strict=True):
         if part.values is not None:
             held[name] = _CALLED[part.family]
-        elif part.text is not None and part.text.count:
+        elif part.count:
             held[name] = "text"
     column = parts[0].name
     change = SchemaChange("retyped", column, tuple(held), kinds=tuple(held.values()))
@@ -311,7 +298,7 @@ def _retyped(parts: Parts, names: Sequence[str]) -> tuple[ColumnPlan, SchemaChan
 
 def _times_apart(column: ColumnPlan, parts: Parts) -> bool:
     """Whether rows of some sets come before those of the others, nearly all and not by chance."""
-    known = [m for m in (moments_of(column, part) for part in parts) if m.count]
+    known = [m for m in (part.moments(column) for part in parts) if m.count]
     if len(known) < len(parts):
         return False
     known.sort(key=lambda m: float(m.mean))
@@ -333,7 +320,7 @@ def _times_apart(column: ColumnPlan, parts: Parts) -> bool:
 
 def _order_of_times(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> str:
     """What is known of dates that hardly overlap in all sets."""
-    order = sorted(zip(parts, names, strict=True), key=lambda x: moments_of(column, x[0]).mean)
+    order = sorted(zip(parts, names, strict=True), key=lambda x: x[0].moments(column).mean)
     if len(order) != 2 or order[0][1] == order[1][1]:
         return "its dates hardly overlap in all sets"
     return f"the dates of {order[1][1]} come after those of {order[0][1]}"
@@ -343,7 +330,7 @@ def _row_counter(column: ColumnPlan, parts: Parts) -> str:
     """Whole numbers that rise row by row, leave out few, and begin in one set after another."""
     if column.kind != "number" or not all(part.whole and part.counts_on for part in parts):
         return ""
-    found = sorted((moments_of(column, part) for part in parts), key=lambda m: float(m.low))
+    found = sorted((part.moments(column) for part in parts), key=lambda m: float(m.low))
     step = max(part.step for part in parts)
     dense = all(m.high - m.low < 2 * m.count * step and m.count >= FEWEST_ROWS for m in found)
     apart = all(one.high < after.low for one, after in pairwise(found))
@@ -355,12 +342,11 @@ def _constant_within(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> 
     values: list[str] = []
     for part in parts:
         if column.kind == "category":
-            text = part.text
-            if text is None or not text.count:
+            if not part.count:
                 return ""
-            value, n, count = *max(text.levels.items(), key=lambda x: x[1]), text.count
+            value, n, count = *max(part.levels.items(), key=lambda x: x[1]), part.count
         else:
-            m = moments_of(column, part)
+            m = part.moments(column)
             value, n, count = f"{m.common:.10g}", m.commons, m.count
         if count < FEWEST_ROWS or n < CONSTANT * count:
             return ""
@@ -374,22 +360,9 @@ def _constant_within(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> 
 # ---- what the sets hold ------------------------------------------------------------------------
 
 
-def moments_of(column: ColumnPlan, part: ColumnLearner) -> Moments:
-    """Mean, spread and range of a column in one set, as it is encoded (no categories)."""
-    if part.values is not None:
-        return part.values
-    if part.text is None or column.kind == "category":
-        return Moments()
-    if column.kind == "boolean":
-        levels = part.text.levels
-        values = np.array([float(level.lower() == column.truth[1]) for level in levels])
-        return Moments.of(values, np.array(list(levels.values()), dtype=np.float64))
-    return part.text.read_as(column.reading or PLAIN.get(column.kind, "iso date"))
-
-
 def mean_of(column: ColumnPlan, parts: Parts) -> float:
     """Mean over the sets of the mean of the values present."""
-    own = [m for m in (moments_of(column, part) for part in parts) if m.count]
+    own = [m for m in (part.moments(column) for part in parts) if m.count]
     mean = sum(m.mean for m in own) / len(own)
     size = max(abs(mean), *(m.deviation for m in own))
     if 0 < size < math.inf:
@@ -407,18 +380,11 @@ def _shares_of(column: ColumnPlan, parts: Parts) -> tuple[float, ...]:
     return tuple(sum(shares) / len(rows) for shares in zip(*rows, strict=True))
 
 
-def unread(column: ColumnPlan, part: ColumnLearner) -> int:
-    """Texts of a set that are not what the column holds, and so count as missing."""
-    if part.text is None or column.kind in ("category", "boolean", "left out", "set aside"):
-        return 0
-    return part.text.count - part.text.fits(column.reading or PLAIN.get(column.kind, "iso date"))
-
-
 def _has_gaps(column: ColumnPlan, parts: Parts) -> bool:
     """Whether a value is missing, or does not read as the others do, in any of the sets."""
-    if any(part.missing or unread(column, part) for part in parts):
+    if any(part.missing or part.unread(column) for part in parts):
         return True
-    return column.kind != "category" and any(moments_of(column, part).absurd for part in parts)
+    return column.kind != "category" and any(part.moments(column).absurd for part in parts)
 
 
 # ---- columns made of dates ---------------------------------------------------------------------
@@ -451,7 +417,7 @@ def _clock(column: ColumnPlan, parts: Parts) -> ColumnPlan | None:
 
     The day begins in its emptiest hour: a time past midnight comes after one before midnight.
     """
-    found = [moments_of(column, part).minutes for part in parts]
+    found = [part.moments(column).minutes for part in parts]
     own = [minutes / minutes.sum() for minutes in found if minutes is not None and minutes.any()]
     shares = np.sum(own, axis=0)
     if np.count_nonzero(shares) < 2:

@@ -7,10 +7,10 @@ more than once, so what was embedded is kept in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,13 @@ from cospan.base.text import first_line, plural
 from cospan.base.types import Values
 from cospan.errors import InputError, needed
 
+from .arrow import family
 from .images import ImageRows
-from .options import Options, require
-from .source import Chunk, Source
-from .tables import Table
-from .values import family
+from .source import Chunk, Options, Source
+from .tables import Table, require
 
-Model = Callable[[Any], Any]
+Model: TypeAlias = Callable[[Sequence[str] | Values], object]
+Single: TypeAlias = NDArray[np.float32]
 
 #: Texts and images that are read and embedded at a time.
 TEXTS, IMAGES = 4096, 256
@@ -38,10 +38,10 @@ ABOUT_COLUMNS = (
 )
 
 
-def model_of(embed: Any) -> Model:
+def model_of(embed: Model | str | None) -> Model:
     """The function that `embed` is, or the sentence-transformers model that it names."""
     if callable(embed):
-        return embed  # type: ignore[no-any-return]
+        return embed
     if embed is None:
         raise InputError(
             "Texts need a model to be embedded by: give embed= a function of a list of texts, or "
@@ -50,12 +50,13 @@ def model_of(embed: Any) -> Model:
     with needed("Embedding by the name of a model", instead=", or give embed= a function"):
         from sentence_transformers import SentenceTransformer
     try:
-        return SentenceTransformer(str(embed)).encode  # type: ignore[no-any-return]
+        model: Model = SentenceTransformer(str(embed)).encode
+        return model
     except Exception as error:  # whatever a package raises about a model it cannot load
         raise InputError(f"embed={str(embed)!r} cannot be loaded ({first_line(error)}).") from error
 
 
-def rows_of(model: Model, items: Any) -> NDArray[np.float32]:
+def rows_of(model: Model, items: Sequence[str] | Values) -> Single:
     """One finite row of numbers for each item."""
     try:
         rows = np.asarray(model(items), dtype=np.float32)
@@ -84,34 +85,35 @@ class EmbeddedTexts(Source):
         self._notes = (*table.notes, Note("embedding", ABOUT_COLUMNS.format(what="text")))
         self._table, self._column = table, column
         self._model = model_of(table.options.embed)
-        self._known: dict[str, NDArray[np.float32]] = {}
+        self._known: dict[str, Single] = {}
         shape = (table.n_rows, self._rows([""]).shape[1])
         super().__init__(table.name, table.options, shape, np.dtype(np.float32))
 
-    def _blocks(self, size: int) -> Iterator[Chunk]:
+    def _blocks(self, size: int, met: list[Note]) -> Iterator[Chunk]:
         missing = 0
         for block in self._table.blocks([self._column], TEXTS):
             texts = block.rows.column(0)
             missing += texts.null_count
             words = [text or "" for text in texts.cast("string").to_pylist()]
-            ids = block.ids if block.ids.dtype.kind != "i" else _called(block.ids, words)
+            ids = block.ids
+            if ids.dtype.kind == "i":  # row numbers, with what a reader knows a text by
+                ids = np.array([f"{n}: {_front(text)}" for n, text in zip(ids, words, strict=True)])
             yield block._replace(rows=self._rows(words), ids=ids)
         if missing:
             text = f"{self.name}: {plural(missing, 'missing text')}, counted as empty."
-            self._read = (Note("missing texts", text, loud=True),)
+            met.append(Note("missing texts", text, loud=True))
 
-    def _rows(self, texts: list[str]) -> NDArray[np.float32]:
+    def _rows(self, texts: list[str]) -> Single:
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         if new:
             self._known.update(zip(new, rows_of(self._model, new), strict=True))
         return np.stack([self._known[text] for text in texts])
 
 
-def _called(numbers: Values, texts: list[str]) -> Values:
-    """Row numbers with the beginning of the text: what a reader knows it by."""
-    fronts = [" ".join(text[: 20 * SHOWN].split()) for text in texts]
-    shown = [text if len(text) <= SHOWN else text[: SHOWN - 1] + "…" for text in fronts]
-    return np.array([f"{n}: {text}" for n, text in zip(numbers, shown, strict=True)])
+def _front(text: str) -> str:
+    """The beginning of a text."""
+    shown = " ".join(text[: 20 * SHOWN].split())
+    return shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + "…"
 
 
 class EmbeddedImages(Source):
@@ -125,14 +127,15 @@ class EmbeddedImages(Source):
         self._images = ImageRows(folder, files, replace(options, image_mode="RGB"))
         self._notes = (Note("embedding", ABOUT_COLUMNS.format(what="image")),)
         self._kept: list[Chunk] = []
+        self._met: list[Note] = []
         width = rows_of(self._model, np.zeros((1, *size, 3), dtype=np.uint8)).shape[1]
         super().__init__(folder.name, options, (None, width), np.dtype(np.float32))
 
-    def _blocks(self, size: int) -> Iterator[Chunk]:
+    def _blocks(self, size: int, met: list[Note]) -> Iterator[Chunk]:
         if not self._kept:
             shape = self._images.image_shape or ()
-            for block in self._images._blocks(IMAGES):
+            for block in self._images._blocks(IMAGES, self._met):
                 pixels = block.rows.reshape(-1, *shape).astype(np.uint8)
                 self._kept.append(block._replace(rows=rows_of(self._model, pixels)))
-            self._read = self._images._read
         yield from self._kept
+        met += self._met

@@ -1,35 +1,41 @@
-"""Tables become rows of numbers: one plan is learned from all of them, then each is read by it."""
+"""Tables become rows of numbers: one plan is learned from all of them, then each is read by it.
+
+Numbers are laid side by side; the levels of a category are single ones in a block of zeros. A value
+the plan has no place for is counted, so that it can be reported: a level the sets did not have, a
+gap in a column that had none.
+"""
 
 from __future__ import annotations
 
+import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from cospan.base.keys import mixed
 from cospan.base.notes import Note
+from cospan.base.types import Bools, Floats, Values
 from cospan.errors import InputError
 
-from .decide import decide_column, made_of_dates, moments_of, unread
-from .encoder import Encoder
-from .learn import MOST_LEVELS, ColumnLearner, SetLearner, Texts, learn_table
-from .matching import SchemaChange, absurd_values, only_in_some
-from .options import listing, require
+from .arrow import common_float, family, hours_of, numbers, pa, pc
+from .decide import decide_column, made_of_dates
+from .learn import Held, learn_table, only_in_some
 from .plan import (
-    ABSURD,
     DROPPED,
     PLURALS,
     SCHEMA,
     ColumnPlan,
-    ColumnProfile,
     EncodingPlan,
+    SchemaChange,
     SetProfile,
+    absurd_values,
 )
-from .readings import PLAIN, READINGS, single_readings
-from .source import Chunk, Source
-from .tables import Table
-from .values import common_float
+from .readings import PLAIN, coded, parsed, plain_values, text_parts, truths
+from .source import Chunk, Source, absurd, all_usual, listing
+from .tables import Table, require
 
 
 def encode(opened: Sequence[Source | Table], names: Sequence[str] | None = None) -> list[Source]:
@@ -65,15 +71,14 @@ def encode(opened: Sequence[Source | Table], names: Sequence[str] | None = None)
     plans = [one.plan for one in opened if isinstance(one, Source) and one.plan is not None]
     if any(plan != plans[0] for plan in plans):
         raise InputError("The sets were encoded by different plans; encode them by the same one.")
-    tables = [k for k, one in enumerate(opened) if not isinstance(one, Source)]
-    found: list[Any] = list(opened)
+    tables = {name: one for name, one in enumerate(opened) if isinstance(one, Table)}
+    made: dict[int, Source] = {}
     if plans:
-        for k in tables:
-            found[k] = encode_by(found[k], plans[0], name=called[k])
+        made = {k: encode_by(one, plans[0], name=called[k]) for k, one in tables.items()}
     elif tables:
-        made = _encoded_together([found[k] for k in tables], [called[k] for k in tables])
-        for k, source in zip(tables, made, strict=True):
-            found[k] = source
+        own = _encoded_together(list(tables.values()), [called[k] for k in tables])
+        made = dict(zip(tables, own, strict=True))
+    found = [one if isinstance(one, Source) else made[k] for k, one in enumerate(opened)]
     for other in found[1:]:
         check_same_features(found[0], other)
     return found
@@ -88,7 +93,7 @@ def encode_by(table: Table, plan: EncodingPlan, *, name: str | None = None) -> S
     called = name or table.name
     # Dates that are not features themselves may be lacking: nothing else is made of them.
     made = {name for one in plan.used for name in one.of}
-    there = {*table.all_columns, *(made - {one.name for one in plan.used})}
+    there = {*table.schema.names, *(made - {one.name for one in plan.used})}
     lacking = [column for column in plan.inputs if column not in there]
     if lacking and (len(lacking) == len(plan.inputs) or not plan.filled):
         raise InputError(
@@ -108,11 +113,9 @@ def check_same_features(a: Source, b: Source) -> None:
     """Make sure that two sources have the same features."""
     for table, array in ((a, b), (b, a)):
         bare = array.plan is None and array.feature_names is None
-        numbers = table.plan is None or all(
-            c.kind == "number" and not c.indicator for c in table.plan.used
-        )
-        if bare and table.plan is not None and not numbers:
-            kinds = dict.fromkeys(PLURALS[c.kind] for c in table.plan.used if c.kind != "number")
+        used = () if table.plan is None else table.plan.used
+        if bare and any(c.kind != "number" or c.indicator for c in used):
+            kinds = dict.fromkeys(PLURALS[c.kind] for c in used if c.kind != "number")
             raise InputError(
                 f"{array.name} has columns without names, and {table.name} is a table with "
                 f"{' and '.join(kinds) or 'missing values'}; give both as tables with the same "
@@ -139,39 +142,56 @@ def _features(source: Source) -> str:
 
 
 def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Source]:
+    """Learn what the columns of all tables hold, decide what they are, and encode each table."""
     forced = _forced(tables)
     columns = [table.columns for table in tables]
-    common = _common_columns(columns, names)
-    alone = {column for own in columns for column in own} - set(common)
+    shared = set(columns[0]).intersection(*columns[1:])
+    together = " and ".join(dict.fromkeys(names))
+    if not shared:
+        each = (f"{name} has {listing(own, 5)}" for name, own in zip(names, columns, strict=True))
+        raise InputError(
+            f"{together} have no column in common ({'; '.join(each)}); columns are matched by "
+            "their names, so give both the same."
+        )
     learned = [learn_table(table, name, forced) for table, name in zip(tables, names, strict=True)]
     sets = [one for ones in learned for one in ones]
     changes = only_in_some(columns, names, learned)
     policy = next((t.options.missing for t in tables if t.options.missing), "indicator")
     asked = {column for table in tables for column in table.options.keep}
     if all(table.options.columns is not None for table in tables):
-        asked |= set(common)
+        asked |= shared
     plans: list[ColumnPlan] = []
-    parts: dict[str, list[ColumnLearner]] = {}
-    for column in common:
+    parts: dict[str, list[Held]] = {}
+    for column in (column for column in columns[0] if column in shared):
         parts[column] = [one.columns[column] for one in sets]
         plan, change = decide_column(
             parts[column], policy, asked=column in asked, names=[one.name for one in sets]
         )
         plans.append(plan)
         changes += [] if change is None else [change]
-    taken = {column for table in tables for column in table.all_columns}
-    made = [one for one in made_of_dates(plans, parts, policy) if one.name not in taken]
-    apart = [ColumnPlan(column, "left out", SCHEMA) for column in sorted(alone)]
+    taken = {column for table in tables for column in table.schema.names}
+    plans += [one for one in made_of_dates(plans, parts, policy) if one.name not in taken]
+    alone = {column for own in columns for column in own} - shared
+    plans += [ColumnPlan(column, "left out", SCHEMA) for column in sorted(alone)]
     dropped = dict.fromkeys(column for table in tables for column in table.options.drop)
-    apart += [ColumnPlan(column, "left out", DROPPED) for column in dropped]
-    whole = EncodingPlan((*plans, *made, *apart), policy)
-    profiles = [tuple(profile_of(whole, one) for one in ones) for ones in learned]
+    plans += [ColumnPlan(column, "left out", DROPPED) for column in dropped]
+    whole = EncodingPlan(tuple(plans), policy)
+    profiles = [
+        tuple(
+            SetProfile(
+                one.name,
+                one.rows,
+                tuple(one.columns[c.name].profile(c) for c in plans if c.name in one.columns),
+            )
+            for one in ones
+        )
+        for ones in learned
+    ]
     every = [one for ones in profiles for one in ones]
     odd = [{column.name: column.absurd for column in one.columns} for one in every]
-    changes += absurd_values(common, [one.name for one in every], odd)
+    changes += absurd_values(list(parts), [one.name for one in every], odd)
     if not whole.used:
         why = " ".join(map(str, (*changes, *whole.not_compared())))
-        together = " and ".join(dict.fromkeys(names))
         raise InputError(f"{together}: no column is left to compare. {why}".rstrip())
     return [
         EncodedRows(table, whole, own, tuple(changes), name)
@@ -179,23 +199,9 @@ def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Sou
     ]
 
 
-def _common_columns(columns: Sequence[Sequence[str]], names: Sequence[str]) -> list[str]:
-    """The columns that all sets have, in the order of the first; an error if there are none."""
-    shared = set(columns[0]).intersection(*columns[1:])
-    if not shared:
-        each = "; ".join(
-            f"{name} has {listing(own, 5)}" for name, own in zip(names, columns, strict=True)
-        )
-        raise InputError(
-            f"{' and '.join(dict.fromkeys(names))} have no column in common ({each}); columns are "
-            "matched by their names, so give both the same."
-        )
-    return [column for column in columns[0] if column in shared]
-
-
 def _forced(tables: Sequence[Table]) -> dict[str, str]:
     """The kinds that the user gave; all columns that options name are checked."""
-    there = list(dict.fromkeys(c for table in tables for c in table.all_columns))
+    there = list(dict.fromkeys(c for table in tables for c in table.schema.names))
     names = " and ".join(dict.fromkeys(table.name for table in tables))
     kinds = {"categorical": "category", "numeric": "number", "drop": ""}
     forced: dict[str, str] = {}
@@ -212,55 +218,10 @@ def _forced(tables: Sequence[Table]) -> dict[str, str]:
     return forced
 
 
-def profile_of(plan: EncodingPlan, learner: SetLearner) -> SetProfile:
-    """What a learner saw, as plain numbers."""
-    there = [column for column in plan.columns if column.name in learner.columns]
-    columns = tuple(_column_profile(one, learner.columns[one.name]) for one in there)
-    return SetProfile(learner.name, learner.rows, columns)
-
-
-def _column_profile(column: ColumnPlan, part: ColumnLearner) -> ColumnProfile:
-    values: dict[str, float] = {}
-    counted = column.kind not in ("category", "left out") or column.reason == ABSURD
-    odd = part.absurd if counted else 0
-    if column.kind in ("number", "boolean", "date", "time", "duration"):
-        moments = moments_of(column, part)
-        odd = moments.absurd
-        if moments.count:
-            ends = ("mean", "deviation", "low", "high")
-            values = {key: float(getattr(moments, key)) for key in ends}
-    text = part.text
-    return ColumnProfile(
-        column.name,
-        part.rows,
-        part.missing + unread(column, part) + odd,
-        **values,
-        levels={} if text is None else _most_frequent(text.levels),
-        exact=text is None or len(text.levels) <= MOST_LEVELS,
-        distinct=None if text is None else len(text.levels),
-        reading="" if text is None else _own_reading(column, text),
-        kind=column.kind,
-        padded=0 if text is None else text.padded,
-        absurd=odd,
-    )
-
-
-def _most_frequent(levels: dict[str, int]) -> dict[str, int]:
-    if len(levels) <= MOST_LEVELS:
-        return levels
-    return dict(sorted(levels.items(), key=lambda x: -x[1])[:MOST_LEVELS])
-
-
-def _own_reading(column: ColumnPlan, text: Texts) -> str:
-    """Which one of a column's readings is that of this set."""
-    usual = "" if column.kind == "boolean" else PLAIN.get(column.kind, "")
-    readings = single_readings(column.reading or usual)
-    fits = {one: text.fits(one) for one in readings if one in READINGS}
-    return max(fits, key=lambda one: fits[one], default="")
-
-
 class EncodedRows(Source):
     """Rows of numbers, made of a table by a plan."""
+
+    plan: EncodingPlan
 
     def __init__(
         self,
@@ -268,7 +229,7 @@ class EncodedRows(Source):
         plan: EncodingPlan,
         profiles: tuple[SetProfile, ...],
         changes: tuple[SchemaChange, ...],
-        called: str,
+        name: str,
     ) -> None:
         # What the plan fills is filled; the rest is dealt with as in any other source.
         filled = all(column.fill for column in plan.used)
@@ -276,24 +237,19 @@ class EncodedRows(Source):
         options = replace(table.options, missing=None if missing == "indicator" else missing)
         dtype = np.dtype(np.float64)
         if all(c.kind == "number" and not c.reading for c in plan.used):
-            there = set(table.all_columns)
-            dtype = common_float(
-                [table.schema.field(c.name).type for c in plan.used if c.name in there]
-            )
-        super().__init__(table.name, options, (table.n_rows, plan.n_features), dtype)
-        self.plan, self.profiles, self.called = plan, profiles, called
-        self.feature_names, self._owners = plan.feature_names, plan.owners
+            own = {c.name for c in plan.used}
+            dtype = common_float([field.type for field in table.schema if field.name in own])
+        super().__init__(name, options, (table.n_rows, plan.n_features), dtype)
+        self.plan, self.profiles, self.feature_names = plan, profiles, plan.feature_names
         self._clean = plan.filled
         self._changes, self._notes, self._table = changes, table.notes, table
 
-    def _blocks(self, size: int) -> Iterator[Chunk]:
-        plan = self.plan or EncodingPlan(())
-        encoder = Encoder(plan, self.dtype, self.name, self.profiles)
-        notes: list[Note] = []
-        beside = (c.name for c in plan.columns if c.kind == "time" or c.watched)
-        there = set(self._table.all_columns)
-        wanted = [c for c in dict.fromkeys([*plan.inputs, *beside]) if c in there]
-        for block in self._table.blocks(wanted, size, notes, self._plain_numbers()):
+    def _blocks(self, size: int, met: list[Note]) -> Iterator[Chunk]:
+        encoder = Encoder(self.plan, self.dtype, self.name, self.profiles)
+        beside = (c.name for c in self.plan.columns if c.kind == "time" or c.watched)
+        there = set(self._table.schema.names)
+        wanted = [c for c in dict.fromkeys([*self.plan.inputs, *beside]) if c in there]
+        for block in self._table.blocks(wanted, size, met):
             rows = encoder.rows(block.rows)
             yield block._replace(
                 rows=rows,
@@ -301,17 +257,189 @@ class EncodedRows(Source):
                 merged=encoder.merged,
                 watched=encoder.watched(block.rows),
             )
-        self._read = (*notes, *encoder.notes())
+        met += encoder.notes()
         known = {c.name for one in self.profiles for c in one.columns if c.absurd}
         self._absurd = {c: n for c, n in encoder.absurd.items() if c not in known}
 
-    def _plain_numbers(self) -> list[str]:
-        """Columns of which every row was learned as a plain number, whatever type they have."""
-        if self.plan is None or not self.profiles or self._options.label is not None:
-            return []  # rows of other classes were not learned
-        numbers = [c.name for c in self.plan.used if c.kind == "number" and not c.reading]
-        return [
-            name
-            for name in numbers
-            if all(name in one and not one[name].levels for one in self.profiles)
-        ]
+
+class Encoder:
+    """Applies a plan to Arrow batches that have its columns; one that lacks counts as missing.
+
+    `dtype` is that of the rows; `profiles` say how the texts of this set are read. `unseen`,
+    `absurd` and `gaps` count, for each column, the values that no level of the plan has, those that
+    no measurement can be, and the missing values of columns that had none when it was learned.
+    """
+
+    def __init__(
+        self,
+        plan: EncodingPlan,
+        dtype: np.dtype,
+        source: str,
+        profiles: Sequence[SetProfile] = (),
+    ) -> None:
+        self.plan, self.dtype, self.source = plan, dtype, source
+        self.unseen: Counter[str] = Counter()
+        self.examples: dict[str, str] = {}
+        self.gaps: Counter[str] = Counter()
+        self.absurd: Counter[str] = Counter()
+        self.merged: NDArray[np.uint64] | None = None  # as a Chunk's, of the last batch
+        self._dates: tuple[object, dict[str, Floats]] = (None, {})
+        self._keeps_gaps = plan.missing in ("drop", "error")
+        # Texts may be written in another way than plainly only where this set has texts.
+        self._plainly = {
+            c.name
+            for c in plan.columns
+            if profiles and not any(c.name not in one or one[c.name].levels for one in profiles)
+        }
+
+    def rows(self, batch: pa.RecordBatch) -> Values:
+        """The batch as rows of numbers.
+
+        NaN is left only where a value is missing that the plan cannot or shall not fill.
+        """
+        rows = np.zeros((batch.num_rows, self.plan.n_features), dtype=self.dtype)
+        self.merged = None
+        place, indicator = 0, sum(len(column.features) for column in self.plan.used)
+        for column in self.plan.used:
+            own = rows[:, place : place + len(column.features)]
+            if column.kind == "category":
+                gaps = self._put_levels(own, column, _column(batch, column.name), place)
+            else:
+                gaps = self._put_numbers(own[:, 0], column, batch)
+            if gaps is not None and not self._keeps_gaps and column.fill:
+                own[gaps] = column.fill
+            elif gaps is not None:
+                own[gaps] = np.nan
+            if column.indicator:
+                rows[:, indicator] = 0 if gaps is None or self._keeps_gaps else gaps
+                indicator += 1
+            elif gaps is not None and not self._keeps_gaps:
+                self.gaps[column.name] += int(gaps.sum())
+            place += len(column.features)
+        return rows
+
+    def times(self, batch: pa.RecordBatch) -> Floats | None:
+        """Days since 1970 in the plan's columns of times, side by side; None if it has none."""
+        found = [self._days(column.name, batch) for column in self.plan.times]
+        return np.column_stack(found) if found else None
+
+    def watched(self, batch: pa.RecordBatch) -> Floats | None:
+        """What the plan watches of texts without features, side by side; None if there are none."""
+        texts = [column.name for column in self.plan.columns if column.watched]
+        return np.hstack([text_parts(_column(batch, name)) for name in texts]) if texts else None
+
+    def _put_numbers(
+        self, place: Values, column: ColumnPlan, batch: pa.RecordBatch
+    ) -> Bools | None:
+        """One number for each row; some are made of dates. Returns where one is missing."""
+        if column.kind == "date":
+            values = self._days(column.name, batch)
+        elif not column.of:
+            values = self._numbers(column, _column(batch, column.name))
+        else:
+            first, last = (self._days(name, batch) for name in (column.of[0], column.of[-1]))
+            values = last - first
+            if column.kind == "time of day":
+                hours = hours_of(first)
+                values = np.where(hours < column.origin, hours + 24, hours)
+        place[:] = values
+        if all_usual(values):
+            return None
+        odd = absurd(values)
+        if odd.any():
+            self.absurd[column.name] += int(odd.sum())
+        gaps = odd | np.isnan(values)
+        return gaps if gaps.any() else None
+
+    def _days(self, name: str, batch: pa.RecordBatch) -> Floats:
+        """The days since 1970 of a column of dates, each of which is read once."""
+        if self._dates[0] is not batch:
+            self._dates = (batch, {})
+        read = self._dates[1]
+        if name not in read:
+            column = replace(self.plan[name], kind="date")
+            read[name] = self._numbers(column, _column(batch, name))
+        return read[name]
+
+    def _numbers(self, column: ColumnPlan, array: pa.Array) -> Floats:
+        """One number for each row, NaN where missing."""
+        kind = family(array.type)
+        if kind == "nothing" or array.null_count == len(array):
+            return np.full(len(array), np.nan)
+        if kind not in ("text", "dictionary"):
+            # Days are no measurements: dates in place of numbers would be read as such.
+            if kind != column.kind and not {kind, column.kind} <= {"number", "boolean"}:
+                self.unseen[column.name] += len(array) - array.null_count
+                self.examples.setdefault(column.name, str(array.drop_null()[0]))
+                return np.full(len(array), np.nan)
+            return numbers(array)
+        plain = PLAIN[column.kind]
+        reading = plain if column.name in self._plainly else column.reading or plain
+        if reading == plain and column.kind in ("number", "date"):
+            values = plain_values(array, column.kind)
+            if values is not None:
+                return values
+        codes, texts, _ = coded(array)
+        if column.kind == "boolean":
+            values = truths(texts, column.truth)
+            if np.isnan(values).any():  # 0 and 1 of one set are the words of another
+                values = np.where(np.isnan(values), _floats(texts, "point"), values)
+        else:
+            values = _floats(texts, reading)
+        self._note_unread(column, texts, np.isnan(values), codes)
+        return np.append(values, np.nan)[codes]
+
+    def _put_levels(
+        self, place: Values, column: ColumnPlan, array: pa.Array, salt: int
+    ) -> Bools | None:
+        """A 1 in the place of each row's level. Returns where one is missing."""
+        codes, texts, _ = coded(array)
+        known = pc.index_in(texts, value_set=pa.array(column.levels, texts.type))
+        level = np.asarray(pc.fill_null(known, len(column.levels)).to_numpy(), dtype=np.intp)
+        if column.other:
+            hashes = [zlib.crc32(text.encode()) for text in texts.to_pylist()]
+            salts = np.full(1, 2 * salt + 1, np.uint64)
+            own = np.append(mixed(salts, np.array(hashes, np.uint64)), np.uint64(0))[codes]
+            self.merged = own if self.merged is None else self.merged + own
+        else:
+            self._note_unread(column, texts, level == len(column.levels), codes)
+        found = np.append(level, -1)[codes]
+        gaps = found < 0
+        rows = np.flatnonzero(~gaps & (found < len(column.features)))
+        place[rows, found[rows]] = 1
+        return gaps if gaps.any() else None
+
+    def _note_unread(
+        self, column: ColumnPlan, texts: pa.Array, wrong: Bools, codes: Values
+    ) -> None:
+        """Text that is not what the plan expects counts as missing; it is reported."""
+        odd = np.intersect1d(np.flatnonzero(wrong), codes)  # not all levels occur
+        if len(odd):
+            self.unseen[column.name] += int(np.isin(codes, odd).sum())
+            self.examples.setdefault(column.name, texts[int(odd[0])].as_py())
+
+    def notes(self) -> list[Note]:
+        """What was met that the plan has no place for."""
+        found = []
+        for column, n in self.unseen.items():
+            kind, text = self.plan[column].kind, self.examples[column][:40]
+            values = f"{self.source}: {n:,} values of {column!r}, such as {text!r},"
+            said = f"do not read as {kind if kind in PLURALS else 'date'} and count as missing"
+            if kind == "category":
+                said = "are levels that the sets do not have and count as none of the known levels"
+            found.append(Note("values unknown", f"{values} {said}."))
+        if self.plan.missing == "indicator":
+            for column, n in self.gaps.items():
+                text = f"{self.source}: {n:,} values of {column!r} are missing, where the sets had "
+                found.append(Note("missing values", f"{text}none; the sets' mean is put in."))
+        return found
+
+
+def _floats(texts: pa.Array, reading: str) -> Floats:
+    return np.asarray(parsed(texts, reading).to_numpy(zero_copy_only=False))
+
+
+def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
+    """A column of a batch, or as many gaps where it has none."""
+    place = batch.schema.get_field_index(name)
+    return pa.nulls(batch.num_rows) if place < 0 else batch.column(place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,15 +15,11 @@ from cospan.base.text import first_line
 from cospan.base.types import Values
 from cospan.errors import CospanError, InputError, SourceError, needed
 
-from .options import Options, beside_rows, listing
-from .source import Chunk, Source
+from .source import Chunk, Options, Source, listing
 
 if TYPE_CHECKING:
     from PIL import Image
 
-IMAGE_SUFFIXES = frozenset(
-    (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm", ".pbm")
-)
 #: Larger images must be given an image_size: every pixel is a feature.
 MAX_PIXELS_UNSIZED = 128 * 128
 #: An image that claims more pixels than this is refused before it is decoded.
@@ -43,27 +40,27 @@ class ImageRows(Source):
     """
 
     def __init__(self, folder: Path, files: list[Path], options: Options) -> None:
-        self._folder, self._files, self._mode = folder, files, options.image_mode
-        by_folder = isinstance(options.label, str) and options.label == "folder"
-        label = [file.parent.name for file in files] if by_folder else options.label
-        if isinstance(label, str | int):
+        if options.label == "folder":
+            options = replace(options, label=[file.parent.name for file in files])
+        if isinstance(options.label, str | int):
             raise InputError(
                 f"{folder}: label= must be 'folder' (an image's class is the name of its folder) "
                 f"or one label for each of the {len(files):,} images."
             )
-        self._label = beside_rows(label, len(files), str(folder), "label")
-        self._groups = beside_rows(options.groups, len(files), str(folder), "groups")
         if options.columns is not None or options.id_column is not None:
             raise InputError(f"{folder}: images have no columns; image_size= makes them smaller.")
+        self._folder, self._files, self._mode = folder, files, options.image_mode
+        self._label = options.beside("label", len(files), str(folder))
+        self._groups = options.beside("groups", len(files), str(folder))
         self._given = options.image_size is not None
         first = self._first_size()
-        height, width = options.image_size or (first[1], first[0])
+        height, width = options.image_size or first
         self._size = width, height
         self.image_shape = (height, width) if self._mode == "L" else (height, width, 3)
         shape = (None, int(np.prod(self.image_shape)))
         super().__init__(folder.name, options, shape, np.dtype(np.float64))
 
-    def _blocks(self, size: int) -> Iterator[Chunk]:
+    def _blocks(self, size: int, met: list[Note]) -> Iterator[Chunk]:
         bad: list[str] = []
         rows: list[Values] = []
         kept: list[int] = []
@@ -86,8 +83,7 @@ class ImageRows(Source):
             yield self._chunk(rows, kept)
         if bad:
             text = f"{self.name}: {len(bad)} of {len(self._files):,} images cannot be read and are "
-            text += f"left out: {listing(bad)}."
-            self._read = (Note("images left out", text, loud=True),)
+            met.append(Note("images left out", f"{text}left out: {listing(bad)}.", loud=True))
 
     def _chunk(self, rows: list[Values], kept: list[int]) -> Chunk:
         labels = None if self._label is None else self._label[kept]
@@ -117,23 +113,24 @@ class ImageRows(Source):
         return np.asarray(plain).reshape(-1)
 
     def _first_size(self) -> tuple[int, int]:
-        """Width and height of the first image that can be read."""
+        """Height and width of the first image that can be read."""
         reason = ""
         for file in self._files:
             try:
                 with _opened(file, self._id(file)) as image:
                     from PIL import ImageOps
 
-                    size = ImageOps.exif_transpose(image).size
+                    width, height = ImageOps.exif_transpose(image).size
             except Unreadable as error:
                 reason = first_line(error)
                 continue
-            if not self._given and size[0] * size[1] > MAX_PIXELS_UNSIZED:
+            if not self._given and width * height > MAX_PIXELS_UNSIZED:
                 raise InputError(
-                    f"{self._folder}: its images are large ({self._id(file)} is {_by(size)} "
-                    "pixels) and every pixel is a feature; give image_size=, for example 64."
+                    f"{self._folder}: its images are large ({self._id(file)} is "
+                    f"{_by((width, height))} pixels) and every pixel is a feature; give "
+                    "image_size=, for example 64."
                 )
-            return size
+            return height, width
         raise SourceError(
             f"{self._folder}: none of its {len(self._files):,} images can be read "
             f"(of the last one: {reason})."

@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base.keys import mixed
 from cospan.base.tolerance import WITHIN_MINUTE
+from cospan.base.types import Floats
 
-from .arrow import pa, pc
-from .readings import READINGS, coded, parsed, plain_values, single_readings
-from .source import CHUNK_BYTES, Chunk, joined
+from .arrow import family, hours_of, numbers, pa, pc
+from .plan import ABSURD, ColumnPlan, ColumnProfile, SchemaChange
+from .readings import PLAIN, READINGS, coded, parsed, plain_values, single_readings
+from .source import CHUNK_BYTES, Chunk, absurd, all_usual, joined
 from .tables import LEARN_ROWS, Table
-from .values import absurd, all_usual, family, hours_of, numbers, text_bytes
 
 #: A sample has at most so many rows, and takes about so many bytes.
 SAMPLE_ROWS, SAMPLE_BYTES = 2**18, 2**26
@@ -34,8 +37,10 @@ PROBED = 101
 HOPELESS = 1000
 #: Classes of one table that are learned apart; with more, all rows are learned as one set.
 MOST_CLASSES = 100
+#: Columns under two names hold the same values where these share half of their different values,
+#: or their means lie within a quarter of a standard deviation, and so on.
+SAME_VALUES, ALIKE = 0.5, 0.25
 MINUTES = 24 * 60
-ONE = np.ones(1, dtype=np.uint64)
 _IDENTIFIER_WORDS = frozenset(
     (
         "id", "ids", "idx", "index", "key", "pk", "uuid", "guid", "serial", "unnamed",
@@ -65,13 +70,13 @@ class Moments:
     absurd: int = 0
     common: float = math.nan  # where nearly all values are one, this one
     commons: int = 0  # and how many are
-    minutes: NDArray[np.float64] | None = None  # of dates, how often each occurs
+    minutes: Floats | None = None  # of dates, how often each occurs
 
     @classmethod
     def of(
         cls,
-        values: NDArray[np.float64],
-        weights: NDArray[np.float64] | None = None,
+        values: Floats,
+        weights: Floats | None = None,
         *,
         dates: bool = False,
     ) -> Moments:
@@ -112,20 +117,56 @@ class Moments:
         return math.sqrt(self.squares / max(1, self.count))
 
 
-class Texts:
-    """The different texts of a column, how often each occurs, and what a reading makes of them."""
+class Held:
+    """What one column of one set holds: numbers of a `family` (`values`), or texts.
 
-    def __init__(self, array: pa.Array, *, declared: bool = False) -> None:
-        found = coded(array)
-        counts = found.counts()
-        self.declared = declared  # as a category, by the type of the column
-        self.missing = int(np.count_nonzero(found.codes < 0))
-        self.padded = int(counts[found.padded].sum())  # rows with blanks around the text
-        there = counts > 0  # some categories no row has
-        self._texts = found.texts.filter(pa.array(there))
-        self._counts = counts[there].astype(np.float64)
-        self.count = int(self._counts.sum())
+    Text that is all plain numbers, or all ISO dates, is learned as such. Each of its rows stands
+    for `step` rows of the set. `count` values are texts, of which `padded` have blanks around them;
+    `declared` are categories by the type of the column.
+    """
+
+    def __init__(
+        self, name: str, array: pa.Array, forced: str = "", *, declared: bool = False, step: int = 1
+    ) -> None:
+        self.name, self.forced, self.declared, self.step = name, forced, declared, step
+        self.rows, self.missing, self.type_name = len(array), array.null_count, str(array.type)
+        self.values: Moments | None = None
+        self.count = self.padded = 0
+        self._texts, self._counts = pa.array([], pa.string()), np.empty(0)
+        self._numbers = np.empty(0)
         self._read: dict[str, Moments] = {}
+        kind = family(array.type)
+        kind = {"list": "other", "dictionary": kind if declared else "text"}.get(kind, kind)
+        self.family = "" if array.null_count == len(array) else kind
+        if self.family in ("", "other"):
+            return
+        plainly = kind == "text" and forced != "category"
+        for way in ("number", "date") if plainly else ():
+            values = plain_values(array, way)
+            if values is not None:
+                self.family = way
+                self._learn_numbers(values)
+                return
+        if kind in ("text", "dictionary") or forced == "category":
+            self._learn_texts(array)
+        else:
+            self._learn_numbers(numbers(array))
+
+    def _learn_numbers(self, values: Floats) -> None:
+        gaps = np.isnan(values)
+        self.missing = int(gaps.sum())
+        values = values[~gaps] if self.missing else values
+        self.values = Moments.of(values, dates=self.family == "date")
+        self._numbers = values[~absurd(values)] if self.values.absurd else values
+
+    def _learn_texts(self, array: pa.Array) -> None:
+        codes, texts, padded = coded(array)
+        counts = np.bincount(codes[codes >= 0], minlength=len(texts))
+        self.missing = int(np.count_nonzero(codes < 0))
+        self.padded = int(counts[padded].sum())
+        there = counts > 0  # some categories no row has
+        self._texts, self._counts = texts.filter(pa.array(there)), counts[there].astype(np.float64)
+        self.count = int(self._counts.sum())
 
     @cached_property
     def levels(self) -> dict[str, int]:
@@ -155,13 +196,13 @@ class Texts:
         return self._read[reading]
 
     def fits(self, reading: str) -> int:
-        """How many values read so."""
+        """How many texts read so."""
         read = self.read_as(reading)
         return read.count + read.absurd
 
     @cached_property
     def fitting(self) -> set[str]:
-        """The readings that fit every value."""
+        """The readings that fit every text."""
         return {name for name in READINGS if self.fits(name) == self.count}
 
     @property
@@ -169,53 +210,6 @@ class Texts:
         """A text that is not a number, for messages."""
         odd = self._texts.filter(parsed(self._texts, "point").is_null())
         return str(odd[0]) if len(odd) else ""
-
-
-class ColumnLearner:
-    """What one column of one set holds: numbers of a `family` (`values`), or `text`.
-
-    Text that is all plain numbers, or all ISO dates, is learned as such. Each of its rows stands
-    for `step` rows of the set.
-    """
-
-    def __init__(
-        self, name: str, array: pa.Array, forced: str = "", *, declared: bool = False, step: int = 1
-    ) -> None:
-        self.name, self.forced, self.step = name, forced, step
-        self.rows, self.missing = len(array), array.null_count
-        self.type_name = str(array.type)
-        self.values: Moments | None = None
-        self.text: Texts | None = None
-        self._numbers = np.empty(0)
-        kind = family(array.type)
-        if array.null_count == len(array):
-            kind = ""
-        elif kind == "list":
-            kind = "other"
-        elif kind == "dictionary" and not declared:
-            kind = "text"
-        self.family = kind
-        if kind in ("", "other"):
-            return
-        if kind == "text" and forced != "category":
-            for plain in ("number", "date"):
-                values = plain_values(array, plain)
-                if values is not None:
-                    self.family = plain
-                    self._learn_numbers(values)
-                    return
-        if kind in ("text", "dictionary") or forced == "category":
-            self.text = Texts(array, declared=declared or forced == "category")
-            self.missing = self.text.missing
-        else:
-            self._learn_numbers(numbers(array))
-
-    def _learn_numbers(self, values: NDArray[np.float64]) -> None:
-        gaps = np.isnan(values)
-        self.missing = int(gaps.sum())
-        values = values[~gaps] if self.missing else values
-        self.values = Moments.of(values, dates=self.family == "date")
-        self._numbers = values[~absurd(values)] if self.values.absurd else values
 
     @cached_property
     def whole(self) -> bool:
@@ -225,67 +219,117 @@ class ColumnLearner:
     @cached_property
     def counts_on(self) -> bool:
         """Whether whole numbers only rise or only fall, row by row."""
-        if not self.whole or not len(self._numbers):
-            return False
         steps = np.diff(self._numbers)
-        return bool((steps > 0).all() or (steps < 0).all())
+        on = bool((steps > 0).all() or (steps < 0).all())
+        return on and self.whole and len(self._numbers) > 0
 
     @cached_property
-    def different(self) -> NDArray[np.float64] | set[str]:
+    def different(self) -> set[float] | set[str]:
         """The different values."""
-        return np.unique(self._numbers) if self.text is None else set(self.text.levels)
+        return set(self.levels) if self.count else set(np.unique(self._numbers).tolist())
 
-    @property
-    def absurd(self) -> int:
-        """Values that are infinite, beyond 1e100 or denormal."""
-        read = 0 if self.text is None else self.text.read_as("point").absurd
-        return read + (0 if self.values is None else self.values.absurd)
+    # ---- by a plan
+
+    def moments(self, column: ColumnPlan) -> Moments:
+        """Mean, spread and range as the column is encoded (no categories)."""
+        if self.values is not None:
+            return self.values
+        if not self.count or column.kind == "category":
+            return Moments()
+        if column.kind == "boolean":
+            values = np.array([float(level.lower() == column.truth[1]) for level in self.levels])
+            return Moments.of(values, np.array(list(self.levels.values()), dtype=np.float64))
+        return self.read_as(_reading(column))
+
+    def unread(self, column: ColumnPlan) -> int:
+        """Texts that are not what the column holds, and so count as missing."""
+        if not self.count or column.kind in ("category", "boolean", "left out", "set aside"):
+            return 0
+        return self.count - self.fits(_reading(column))
+
+    def profile(self, column: ColumnPlan) -> ColumnProfile:
+        """What it holds, as plain numbers."""
+        found, odd = Moments(), 0
+        if column.kind not in ("category", "left out", "set aside"):
+            found = self.moments(column)
+            odd = found.absurd
+        elif column.kind == "set aside" or column.reason == ABSURD:
+            odd = (self.values or self.read_as("point")).absurd
+        ends = (found.mean, found.deviation, found.low, found.high)
+        mean, deviation, low, high = map(float, ends) if found.count else [math.nan] * 4
+        exact = len(self.levels) <= MOST_LEVELS
+        plain = "" if column.kind == "boolean" else PLAIN.get(column.kind, "")
+        fits = {
+            one: self.fits(one)
+            for one in single_readings(column.reading or plain)
+            if self.count and one in READINGS
+        }
+        return ColumnProfile(
+            column.name,
+            self.rows,
+            self.missing + self.unread(column) + odd,
+            mean,
+            deviation,
+            low,
+            high,
+            levels=self.levels if exact else dict(Counter(self.levels).most_common(MOST_LEVELS)),
+            exact=exact,
+            reading=max(fits, key=lambda one: fits[one], default=""),
+            kind=column.kind,
+            padded=self.padded,
+            absurd=odd,
+        )
 
 
-@dataclass
-class SetLearner:
+def _reading(column: ColumnPlan) -> str:
+    return column.reading or PLAIN.get(column.kind, "iso date")
+
+
+# ---- samples of tables -------------------------------------------------------------------------
+
+
+class SetSample(NamedTuple):
     """What the columns of one set hold."""
 
     name: str
     rows: int
-    columns: dict[str, ColumnLearner]
+    columns: dict[str, Held]
 
 
-def learn_table(table: Table, name: str, forced: Mapping[str, str]) -> list[SetLearner]:
+def learn_table(table: Table, name: str, forced: Mapping[str, str]) -> list[SetSample]:
     """One pass: what the columns hold, for each class where the rows are of several."""
-    sample, step = _sample(table, table.columns)
+    sample, step = _sample(table)
     parts = {name: sample.rows}
-    if table.labelled and sample.labels is not None:
+    if sample.labels is not None:
         values, group = np.unique(sample.labels, return_inverse=True)
         if len(values) <= MOST_CLASSES:
             order = sorted(range(len(values)), key=lambda k: str(values[k]))
             parts = {str(values[k]): sample.rows.filter(group == k) for k in order}
-    declared = {c for c in table.columns if family(table.schema.field(c).type) == "dictionary"}
+
+    def held(column: str, array: pa.Array) -> Held:
+        declared = family(table.schema.field(column).type) == "dictionary"
+        return Held(column, array, forced.get(column, ""), declared=declared, step=step)
+
     return [
-        SetLearner(
+        SetSample(
             called,
             rows.num_rows,
-            {
-                column: ColumnLearner(
-                    column, array, forced.get(column, ""), declared=column in declared, step=step
-                )
-                for column, array in zip(table.columns, rows.columns, strict=True)
-            },
+            {c: held(c, array) for c, array in zip(table.columns, rows.columns, strict=True)},
         )
         for called, rows in parts.items()
     ]
 
 
-def _sample(table: Table, columns: Sequence[str]) -> tuple[Chunk, int]:
+def _sample(table: Table) -> tuple[Chunk, int]:
     """Rows that are evenly drawn by their running number, one of so many."""
     most = table.options.chunk_rows or LEARN_ROWS
-    size = max(1, min(most, LEARN_ROWS, CHUNK_BYTES // (8 * max(1, len(columns)))))
+    size = max(1, min(most, LEARN_ROWS, CHUNK_BYTES // (8 * len(table.columns))))
     kept: list[tuple[NDArray[np.uint64], Chunk]] = []
     step, seen, rows, held = 1, 0, 0, 0
-    for block in table.blocks(columns, size):
-        drawn = mixed(ONE, np.arange(seen, seen + len(block.ids), dtype=np.uint64))
-        seen += len(drawn)
-        kept.append(_thinned(drawn, block, step))
+    for block in table.blocks(table.columns, size):
+        places = np.arange(seen, seen + len(block.ids), dtype=np.uint64)
+        seen += len(places)
+        kept.append(_thinned(mixed(np.ones(1, np.uint64), places), block, step))
         rows, held = rows + len(kept[-1][0]), held + kept[-1][1].rows.nbytes
         while (rows > SAMPLE_ROWS or held > SAMPLE_BYTES) and rows > 1:
             step *= 2
@@ -297,22 +341,65 @@ def _sample(table: Table, columns: Sequence[str]) -> tuple[Chunk, int]:
 def _thinned(
     drawn: NDArray[np.uint64], block: Chunk, step: int
 ) -> tuple[NDArray[np.uint64], Chunk]:
-    if step == 1:
-        return drawn, block
     mask = drawn % np.uint64(step) == 0
-    return drawn[mask], block.take(mask)
+    return (drawn, block) if step == 1 else (drawn[mask], block.take(mask))
 
 
-def text_hashes(texts: pa.Array) -> NDArray[np.uint64]:
-    """One hash for each text, the sum of hashes of its bytes with their places."""
-    found = [np.empty(0, np.uint64)]
-    for content, ends in text_bytes(texts):
-        lengths = np.diff(ends)
-        places = np.arange(len(content)) - np.repeat(ends[:-1], lengths)
-        sums = np.zeros(len(content) + 1, dtype=np.uint64)
-        np.cumsum(mixed(ONE, (places * 256 + content).view(np.uint64)), out=sums[1:])
-        found.append(mixed(ONE, sums[ends[1:]] - sums[ends[:-1]]))
-    return np.concatenate(found)
+# ---- columns of other names --------------------------------------------------------------------
+
+
+def only_in_some(
+    columns: Sequence[Sequence[str]], names: Sequence[str], learned: Sequence[list[SetSample]]
+) -> list[SchemaChange]:
+    """Columns that not every set has; those that are one under two names are found out."""
+    having: dict[str, list[int]] = {}
+    for k, own in enumerate(columns):
+        for column in own:
+            having.setdefault(column, []).append(k)
+    some = {column: ks for column, ks in having.items() if len(ks) < len(columns)}
+    held = {c: [one.columns[c] for k in ks for one in learned[k]] for c, ks in some.items()}
+    # Columns of the first set and those of all others that hold the same values, one to one.
+    fits = [
+        (first, second)
+        for first in some
+        for second in some
+        if sorted(some[first] + some[second]) == list(range(len(columns))) and 0 in some[first]
+        if all(_same_values(a, b) for a in held[first] for b in held[second])
+    ]
+    times = Counter(column for pair in fits for column in pair)
+    renamed = {first: second for first, second in fits if times[first] == times[second] == 1}
+    changes = []
+    for column, ks in some.items():
+        sets = tuple(names[k] for k in ks)
+        if column in renamed:
+            others = tuple(names[k] for k in some[renamed[column]])
+            changes.append(SchemaChange("renamed", column, sets, renamed[column], others))
+        elif column not in renamed.values():
+            changes.append(SchemaChange("only in", column, sets))
+    return changes
+
+
+def _same_values(a: Held, b: Held) -> bool:
+    """Whether columns of two names hold the same values, as far as samples say."""
+    if a.family != b.family or bool(a.count) != bool(b.count):
+        return False
+    shared = len({*a.different} & {*b.different}) / max(1, len({*a.different, *b.different}))
+    if shared >= SAME_VALUES and (a.count or len(a.different) > 2):
+        return True
+    first, second = a.values, b.values
+    if first is None or second is None or a.whole != b.whole or not (first.count and second.count):
+        return False
+    low, high = sorted((first.deviation, second.deviation))
+    if high == 0:
+        return first.mean == second.mean
+    spread = math.hypot(low, high) / math.sqrt(2)
+    return (
+        low > 0
+        and math.log(high / low) <= ALIKE
+        and abs(first.mean - second.mean) <= ALIKE * spread
+        and abs(first.low - second.low) <= spread
+        and abs(first.high - second.high) <= 2 * spread
+    )
 
 
 # ---- names of identifiers ----------------------------------------------------------------------

@@ -18,38 +18,30 @@ from cospan.base.types import Data, Option
 from cospan.errors import InputError, SourceError, needed
 
 from .arrays import ArrayRows, DaskRows, idx_rows, is_array, is_idx, npy_rows, npz_rows
-from .images import IMAGE_SUFFIXES, ImageRows
-from .options import Options, listing
-from .paths import check_readable, files_below, reading, sniff, split_part
-from .source import Source
+from .arrow import family
+from .images import ImageRows
+from .paths import (
+    FORMATS,
+    IMAGE_SUFFIXES,
+    OBJECT,
+    check_readable,
+    files_below,
+    kind_of,
+    reading,
+    sniff,
+    split_part,
+    suffix_of,
+)
+from .source import Options, Source, listing
 from .tables import ArrowFiles, ListRows, ParquetFiles, Table, object_table
-from .values import family
+from .text_files import TextFiles
 
-#: What a file with this ending must begin like.
-FORMATS = {
-    **dict.fromkeys((".parquet", ".pq"), "Parquet"),
-    **dict.fromkeys((".arrow", ".feather", ".ipc", ".arrows"), "Arrow"),
-    **dict.fromkeys((".csv", ".tsv", ".tab", ".txt"), "text"),
-    ".npy": "NPY",
-    ".npz": "zip (NPZ)",
+#: The formats of tables, and what reads them.
+TABLES: dict[str, type[ArrowFiles | TextFiles]] = {
+    "text": TextFiles,
+    "Parquet": ParquetFiles,
+    "Arrow": ArrowFiles,
 }
-TABLES = ("Parquet", "Arrow", "text")
-PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
-#: Formats that users try, and what they can do instead.
-_OBJECT = "is read by its own library: open it in Python and pass the array in it"
-CONVERTIBLE = {
-    **dict.fromkeys(
-        (".xlsx", ".xls", ".xlsm", ".ods"), "is a spreadsheet; save the sheet as CSV or Parquet"
-    ),
-    **dict.fromkeys(
-        (".pt", ".pth", ".ckpt"),
-        "is a file of PyTorch, which can run code when loaded; save it as NPY",
-    ),
-    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "is JSON; save it as a table, CSV or Parquet"),
-    **dict.fromkeys((".h5", ".hdf5", ".hdf", ".zarr", ".safetensors"), _OBJECT),
-    ".cospan": "is not data but what cospan keeps of it; name the data that it was made from",
-}
-READABLE = "CSV, Parquet, Arrow, NPY, NPZ, IDX, or a folder of images"
 STDIN = "standard input"
 #: Standard input is kept in a temporary file of at most this much.
 MOST_STDIN = 2**36
@@ -130,8 +122,6 @@ def open_source(obj: Data, *, name: str | None = None, **options: Option) -> Sou
             "columns with columns=."
         ) from error
     found.name = name or found.name
-    if isinstance(found, Source):
-        found.called = found.name
     if given.embed is not None and not any(note.code == "embedding" for note in found.notes):
         raise InputError(
             f"{found.name}: there is nothing to embed, so embed= has no use; name a column of "
@@ -190,25 +180,25 @@ def _open_path(text: str, options: Options) -> Source | Table:
     if part is not None and not path.exists() and Path(text).exists():
         path, part = Path(text), None
     check_readable(path)
-    kind = "" if path.is_dir() or is_idx(path) else _kind(path)
+    kind = "folder" if path.is_dir() else "IDX" if is_idx(path) else kind_of(path)
     if kind == "zip (NPZ)":
         return npz_rows(path, part, options)
     if part is not None:
         raise InputError(f"{path}: is not an NPZ file and has no part {part!r}.")
-    if path.is_dir():
+    if kind == "folder":
         return _open_folder(path, options)
-    if not kind:
+    if kind == "IDX":
         return idx_rows(path, options)
     return npy_rows(path, options) if kind == "NPY" else _open_tables([path], path, kind, options)
 
 
 def _open_folder(path: Path, options: Options) -> Source | Table:
     if any((path / marker).is_file() for marker in ("zarr.json", ".zarray", ".zgroup")):
-        raise SourceError(f"{path}: {_OBJECT}.")
+        raise SourceError(f"{path}: {OBJECT}.")
     with reading(path, "a folder"):
         files = list(files_below(path))
     images = [file for file in files if file.suffix.lower() in IMAGE_SUFFIXES]
-    tables = [file for file in files if FORMATS.get(_suffix(file)) in TABLES]
+    tables = [file for file in files if FORMATS.get(suffix_of(file)) in TABLES]
     if len(images) > len(tables):
         if options.embed is None:
             return ImageRows(path, images, options)
@@ -220,56 +210,22 @@ def _open_folder(path: Path, options: Options) -> Source | Table:
             f"{path}: holds no images and no CSV, Parquet or Arrow files"
             + (f" (only {listing([file.name for file in files], 3)})." if files else ".")
         )
-    if images or len({FORMATS[_suffix(file)] for file in tables}) > 1:
-        endings = sorted({_suffix(file) for file in [*tables, *images]})
+    if images or len({FORMATS[suffix_of(file)] for file in tables}) > 1:
+        endings = sorted({suffix_of(file) for file in [*tables, *images]})
         raise SourceError(
             f"{path}: mixes files of different kinds ({listing(endings)}); give a folder with one "
             "kind, or one file."
         )
     for file in tables:
         check_readable(file)
-        _kind(file)
-    return _open_tables(tables, path, FORMATS[_suffix(tables[0])], options)
+        kind_of(file)
+    return _open_tables(tables, path, FORMATS[suffix_of(tables[0])], options)
 
 
 def _open_tables(files: list[Path], root: Path, kind: str, options: Options) -> Table:
     with needed(f"{root}: reading tables"):
         import pyarrow  # noqa: F401 - only whether it is there
-    from .text_files import TextFiles
-
-    kinds: dict[str, type[ParquetFiles | ArrowFiles | TextFiles]] = {
-        "text": TextFiles,
-        "Parquet": ParquetFiles,
-        "Arrow": ArrowFiles,
-    }
-    return kinds[kind](files, options, root.name or str(root))
-
-
-def _kind(path: Path) -> str:
-    """The file's format by its ending, with which the first bytes must agree; else by these."""
-    suffix, content = _suffix(path), sniff(path) or "text"
-    if suffix in FORMATS:
-        packed = PACKED.get(path.suffix.lower())
-        wanted = packed if packed and FORMATS[suffix] == "text" else FORMATS[suffix]
-        if content != wanted:
-            raise SourceError(
-                f"{path}: begins like {content} and not like {wanted}; it is damaged or has the "
-                "wrong ending."
-            )
-        return FORMATS[suffix]
-    if suffix in IMAGE_SUFFIXES:
-        raise SourceError(f"{path}: is a single image; give the folder that holds the images.")
-    if suffix in CONVERTIBLE:  # before the first bytes: many formats are zip files
-        raise SourceError(f"{path}: {CONVERTIBLE[suffix]}.")
-    if content != "text" and content in FORMATS.values():
-        return content
-    what = f"has the ending {path.suffix!r}" if content == "text" else f"begins like {content}"
-    raise SourceError(f"{path}: {what}, which is none of {READABLE}.")
-
-
-def _suffix(path: Path) -> str:
-    suffix = path.suffix.lower()
-    return Path(path.stem).suffix.lower() if suffix in PACKED else suffix
+    return TABLES[kind](files, options, root.name or str(root))
 
 
 # ---- standard input ----------------------------------------------------------------------------
@@ -309,17 +265,18 @@ def _open_stdin(options: Options) -> Source | Table:
     if copy.size == 0:
         raise SourceError(f"{STDIN}: is empty.")
     kind = sniff(copy.path)
-    if kind not in ("NPY", None):
+    if kind not in ("NPY", "text"):
         raise SourceError(f"{STDIN}: holds {kind}; only CSV and NPY can be piped in.")
     text = (
         f"Standard input ({copy.size:,} bytes) was copied to a temporary file, because the rows "
         "are read more than once."
     )
     if kind == "NPY":
-        return npy_rows(copy.path, options, (Note("copied", text),))
+        rows = npy_rows(copy.path, options)
+        rows._notes = (Note("copied", text),)
+        return rows
     with needed(f"{STDIN}: reading tables"):
-        from .text_files import TextFiles
-
-        table = TextFiles([copy.path], options, STDIN, copy)
+        import pyarrow  # noqa: F401 - only whether it is there
+    table = TextFiles([copy.path], options, STDIN, copy)
     table.notes = (Note("copied", text),)
     return table

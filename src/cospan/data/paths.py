@@ -22,6 +22,7 @@ MAGIC = {
     b"\x93NUMPY": "NPY",
     b"PK\x03\x04": "zip (NPZ)",
     b"PK\x05\x06": "zip (NPZ)",
+    **{bytes((0, 0, kind)): "IDX" for kind in (8, 9, 11, 12, 13, 14)},
     b"\x89HDF": "HDF5",
     b"\x1f\x8b": "gzip",
     b"BZh": "bzip2",
@@ -36,10 +37,36 @@ MAGIC = {
     b"\x80\x05": "pickle",
     b"SQLite format 3": "SQLite",
 }
-#: What files of data end with.
+#: What a file with this ending must begin like.
+FORMATS = {
+    **dict.fromkeys((".parquet", ".pq"), "Parquet"),
+    **dict.fromkeys((".arrow", ".feather", ".ipc", ".arrows"), "Arrow"),
+    **dict.fromkeys((".csv", ".tsv", ".tab", ".txt"), "text"),
+    ".npy": "NPY",
+    ".npz": "zip (NPZ)",
+}
+PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 ENDING = re.compile(
-    r"(?i)\.(csv|tsv|tab|txt|parquet|pq|arrow|feather|ipc|arrows|npy|npz)(\.(gz|bz2|xz|zst))?$"
+    rf"(?i)({'|'.join(map(re.escape, FORMATS))})({'|'.join(map(re.escape, PACKED))})?$"
 )
+IMAGE_SUFFIXES = frozenset(
+    (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm", ".pbm")
+)
+#: Formats that users try, and what they can do instead.
+OBJECT = "is read by its own library: open it in Python and pass the array in it"
+CONVERTIBLE = {
+    **dict.fromkeys(
+        (".xlsx", ".xls", ".xlsm", ".ods"), "is a spreadsheet; save the sheet as CSV or Parquet"
+    ),
+    **dict.fromkeys(
+        (".pt", ".pth", ".ckpt"),
+        "is a file of PyTorch, which can run code when loaded; save it as NPY",
+    ),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "is JSON; save it as a table, CSV or Parquet"),
+    **dict.fromkeys((".h5", ".hdf5", ".hdf", ".zarr", ".safetensors"), OBJECT),
+    ".cospan": "is not data but what cospan keeps of it; name the data that it was made from",
+}
+READABLE = "CSV, Parquet, Arrow, NPY, NPZ, IDX, or a folder of images"
 #: A web or cloud address; Path has made one slash of the two.
 URL = re.compile(r"(?i)(https?|ftp|s3|gs|gcs|hf|abfss?|az|hdfs):/")
 
@@ -50,6 +77,12 @@ def split_part(text: str) -> tuple[Path, str | None]:
     if mark and path:
         return Path(path).expanduser(), part
     return Path(text).expanduser(), None
+
+
+def suffix_of(path: Path) -> str:
+    """The ending of a file, of a packed one that of what is packed."""
+    suffix = path.suffix.lower()
+    return Path(path.stem).suffix.lower() if suffix in PACKED else suffix
 
 
 def set_names(names: Sequence[str]) -> list[str]:
@@ -96,26 +129,41 @@ def reading(path: Path | str, kind: str) -> Iterator[None]:
         ) from error
     except (EOFError, zlib.error, BadZipFile) as error:
         raise SourceError(f"{path}: is damaged or cut short ({first_line(error)}).") from error
-    except OSError as error:
-        reason = (
-            _reason(error) if error.errno else f"cannot be read as {kind} ({first_line(error)})"
-        )
-        raise SourceError(f"{path}: {reason}.") from error
     except Exception as error:
         # A damaged file can make a library fail in any way; each is said of the file.
-        raise SourceError(f"{path}: cannot be read as {kind} ({first_line(error)}).") from error
+        reason = f"cannot be read as {kind} ({first_line(error)})"
+        if isinstance(error, OSError) and error.errno:
+            reason = _reason(error)
+        raise SourceError(f"{path}: {reason}.") from error
 
 
-def sniff(path: Path) -> str | None:
-    """What the first bytes say about a file."""
+def sniff(path: Path) -> str:
+    """What the first bytes say about a file; "text" where they say nothing."""
     with reading(path, "a file"), path.open("rb") as stream:
         head = stream.read(16)
-    for magic, kind in MAGIC.items():
-        if head.startswith(magic):
-            return kind
-    if len(head) >= 4 and head[:2] == b"\0\0" and head[2] in (8, 9, 11, 12, 13, 14):
-        return "IDX"
-    return None
+    return next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), "text")
+
+
+def kind_of(path: Path) -> str:
+    """The file's format by its ending, with which the first bytes must agree; else by these."""
+    suffix, content = suffix_of(path), sniff(path)
+    if suffix in FORMATS:
+        packed = PACKED.get(path.suffix.lower())
+        wanted = packed if packed and FORMATS[suffix] == "text" else FORMATS[suffix]
+        if content != wanted:
+            raise SourceError(
+                f"{path}: begins like {content} and not like {wanted}; it is damaged or has the "
+                "wrong ending."
+            )
+        return FORMATS[suffix]
+    if suffix in IMAGE_SUFFIXES:
+        raise SourceError(f"{path}: is a single image; give the folder that holds the images.")
+    if suffix in CONVERTIBLE:  # before the first bytes: many formats are zip files
+        raise SourceError(f"{path}: {CONVERTIBLE[suffix]}.")
+    if content != "text" and content in FORMATS.values():
+        return content
+    what = f"has the ending {path.suffix!r}" if content == "text" else f"begins like {content}"
+    raise SourceError(f"{path}: {what}, which is none of {READABLE}.")
 
 
 def files_below(folder: Path) -> Iterator[Path]:

@@ -1,7 +1,8 @@
 """The encoding plan: how the columns of a table become columns of numbers.
 
-A plan is plain data. It is learned once from all sets (``decide``), shown, stored in model files,
-and applied to rows as they come (``encoder``).
+A plan is plain data. It is learned once from all sets (``learn``), shown, stored in model files,
+and applied to rows as they come (``encoding``). Beside it: what each set holds in its columns, and
+the columns that are not the same in all sets.
 """
 
 from __future__ import annotations
@@ -9,18 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING as NO_DEFAULT
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from cospan.base.notes import Note
-from cospan.base.types import Record
+from cospan.base.text import plural, quoted
+from cospan.base.types import Option, Record
 from cospan.errors import InputError
 
-from .options import MISSING
 from .readings import PARTS
+from .source import MISSING
 
 #: What makes features: the kinds of columns, one and several.
 PLURALS = {
@@ -264,7 +265,7 @@ class EncodingPlan:
         return {"missing": self.missing, "columns": columns}
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> EncodingPlan:
+    def from_dict(cls, content: Mapping[str, Option]) -> EncodingPlan:
         """The plan that :meth:`to_dict` wrote; everything in it is checked."""
         try:
             columns = tuple(_column(one) for one in content["columns"])
@@ -275,7 +276,7 @@ class EncodingPlan:
             raise InputError(f"This is not an encoding plan, or it is damaged ({error}).") from None
 
 
-def _column(content: Mapping[str, Any]) -> ColumnPlan:
+def _column(content: Mapping[str, Option]) -> ColumnPlan:
     """One column out of a file that may hold anything."""
     given: Record = {k: tuple(x) if isinstance(x, list) else x for k, x in content.items()}
     column = ColumnPlan(**given)
@@ -310,8 +311,6 @@ class ColumnProfile:
     #: How often each text occurs; at most 4,096 of them, and empty where the column is not text
     levels: Mapping[str, int] = field(default_factory=dict)
     exact: bool = True  # whether `levels` has every text with its exact count
-    #: Different texts, estimated to about 2 % where there are more than 4,096; None for numbers
-    distinct: int | None = None
     reading: str = ""  # how texts of this set are read, where the column is numbers or dates
     kind: str = ""  # the plan's
     padded: int = 0  # rows whose text has blanks around it
@@ -335,6 +334,90 @@ class SetProfile:
 
     def __contains__(self, column: str) -> bool:
         return column in self._by_name
+
+
+@dataclass(frozen=True)
+class SchemaChange:
+    """What reading alone finds: a column that is not the same in all sets, or absurd values.
+
+    Attributes
+    ----------
+    kind : {"only in", "renamed", "retyped", "lacking", "absurd"}
+    column : str
+    sets : tuple of str
+        Those that have it, under this name; of a retyped column all that have values; of absurd
+        values (infinite, beyond 1e100 or denormal) those that have some.
+    second : str
+        The other name of a renamed column.
+    others : tuple of str
+        The sets that have it under its other name.
+    kinds : tuple of str
+        Of a retyped column, what each of the `sets` holds.
+    counts : tuple of int
+        Of absurd values, how many each of the `sets` has.
+
+    Examples
+    --------
+    >>> print(SchemaChange("only in", "price", ("training",)))
+    price is in training only.
+    >>> print(SchemaChange("renamed", "age", ("training",), "years", ("production",)))
+    age is called years in production: the same values under a new name.
+    >>> print(SchemaChange("retyped", "zip", ("A", "B"), kinds=("a number", "text")))
+    zip is a number in A and text in B, so it is not compared.
+    """
+
+    kind: str
+    column: str
+    sets: tuple[str, ...]
+    second: str = ""
+    others: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    counts: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        sets, column = " and ".join(self.sets), quoted(self.column)
+        if self.kind == "only in":
+            return f"{column} is in {sets} only."
+        if self.kind == "lacking":
+            return f"{column} is not in {sets}; it counts as missing there."
+        if self.kind == "renamed":
+            others = " and ".join(self.others)
+            return (
+                f"{column} is called {quoted(self.second)} in {others}: the same values under a "
+                "new name."
+            )
+        if self.kind == "absurd":
+            both = zip(self.counts, self.sets, strict=True)
+            rows = " and ".join(f"{plural(n, 'row')} of {name}" for n, name in both)
+            return (
+                f"{column} is infinite, beyond 1e100 or too small to be exact in {rows}; that "
+                "counts as missing."
+            )
+        held: dict[str, list[str]] = {}
+        for name, kind in zip(self.sets, self.kinds, strict=True):
+            held.setdefault(kind, []).append(name)
+        said = " and ".join(f"{kind} in {' and '.join(names)}" for kind, names in held.items())
+        return f"{column} is {said}, so it is not compared."
+
+    def to_dict(self) -> Record:
+        """Plain types only, with the sentence."""
+        plain = {key: list(x) if isinstance(x, tuple) else x for key, x in asdict(self).items()}
+        return {**plain, "text": str(self)}
+
+
+def absurd_values(
+    columns: Sequence[str], names: Sequence[str], counts: Sequence[Mapping[str, int]]
+) -> list[SchemaChange]:
+    """Of each column with absurd values, how many every set has."""
+    found = []
+    for column in columns:
+        own = {
+            name: one[column] for name, one in zip(names, counts, strict=True) if one.get(column)
+        }
+        if own:
+            kept = tuple(own), tuple(own.values())
+            found.append(SchemaChange("absurd", column, kept[0], counts=kept[1]))
+    return found
 
 
 def named(names: Sequence[str]) -> str:

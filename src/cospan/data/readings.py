@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .arrow import pa, pc
-from .values import days, family, numbers, storage, text_bytes
+from cospan.base.types import Bools, Floats, Index
+
+from .arrow import days, family, numbers, pa, pc
 
 #: Texts that stand for a missing value: those that Arrow takes for one in CSV files, and what
 #: statistics packages and people write.
@@ -33,6 +33,8 @@ AMBIGUOUS = "ambiguous"
 #: Longer texts are cut: no category, number or date is written so.
 LONGEST_TEXT = 2**16
 TRIED = 16  # texts that are tried before a whole column
+#: Bytes of texts that are looked at one by one at a time; each takes some 30 bytes meanwhile.
+STRIP = 2**18
 #: Between the readings of a column whose sets are written differently.
 _OR = " or "
 
@@ -43,12 +45,9 @@ class Coded(NamedTuple):
     `padded` says which texts had blanks around them.
     """
 
-    codes: NDArray[np.intp]
+    codes: Index
     texts: pa.Array
-    padded: NDArray[np.bool_]
-
-    def counts(self) -> NDArray[np.intp]:
-        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.texts))
+    padded: Bools
 
 
 def coded(array: pa.Array) -> Coded:
@@ -56,7 +55,6 @@ def coded(array: pa.Array) -> Coded:
 
     Numbers and other values get the text one would write for them: 3 and 3.0 are "3".
     """
-    array = storage(array)
     if not pa.types.is_dictionary(array.type):
         array = pc.dictionary_encode(array)
     as_written = as_texts(array.dictionary)
@@ -65,10 +63,8 @@ def coded(array: pa.Array) -> Coded:
         texts = pc.utf8_slice_codeunits(texts, 0, LONGEST_TEXT)
     longer = pc.not_equal(pc.binary_length(as_written), pc.binary_length(texts))
     padded = np.asarray(pc.fill_null(longer, False).to_numpy(zero_copy_only=False))
-    words = pa.array(MISSING_TEXTS, texts.type)
-    missing = pc.or_(pc.is_in(texts, value_set=words), texts.is_null())
     codes = np.asarray(pc.fill_null(pc.cast(array.indices, pa.int64()), -1).to_numpy())
-    kept = ~np.asarray(missing.to_numpy(zero_copy_only=False))
+    kept = ~_missing(texts)
     if not kept.all():
         # The places of the texts that stay; one more at the end for the codes -1.
         places = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
@@ -76,32 +72,33 @@ def coded(array: pa.Array) -> Coded:
     return Coded(codes, texts, padded)
 
 
+def _missing(texts: pa.Array) -> Bools:
+    """Which texts are missing, or stand for a missing value."""
+    found = pc.is_in(texts, value_set=pa.array([None, *MISSING_TEXTS], texts.type))
+    return np.asarray(found.to_numpy(zero_copy_only=False))
+
+
 def as_texts(values: pa.Array) -> pa.Array:
     """The texts that one would write for these values."""
-    values = storage(values)
-    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+    if family(values.type) == "text":
         return values
     if pa.types.is_floating(values.type) or pa.types.is_decimal(values.type):
-        return pa.array([_number_text(value) for value in numbers(values)], pa.string())
-    try:
-        return pc.cast(values, pa.string())
-    except pa.ArrowNotImplementedError:  # views of text, in older versions
-        return pa.array(values.to_pylist(), pa.string())
+        return pa.array([_number_text(value) for value in numbers(values).tolist()], pa.string())
+    return pc.cast(values, pa.string())
 
 
-def _number_text(value: Any) -> str | None:
+def _number_text(value: float) -> str | None:
     if value != value:
         return None
-    return str(int(value)) if float(value).is_integer() else repr(float(value))
+    return str(int(value)) if value.is_integer() else repr(value)
 
 
-def plain_values(array: pa.Array, kind: str) -> NDArray[np.float64] | None:
+def plain_values(array: pa.Array, kind: str) -> Floats | None:
     """Texts that are all plain numbers ("1.5") or ISO dates, by `kind`; None if one is not.
 
     This is how nearly all columns of text files are read: Arrow's own parsers take some
     nanoseconds a value, where a text that is looked up and matched takes hundreds.
     """
-    array = storage(array)
     if pa.types.is_dictionary(array.type):
         each = plain_values(array.dictionary, kind)
         codes = array.indices.fill_null(len(array.dictionary)).to_numpy()
@@ -125,7 +122,7 @@ def _plain(array: pa.Array, kind: str) -> pa.Array:
     return days(pc.cast(array, pa.timestamp("us")))
 
 
-def truths(texts: pa.Array, pair: tuple[str, str]) -> NDArray[np.float64]:
+def truths(texts: pa.Array, pair: tuple[str, str]) -> Floats:
     """1 and 0 for the words of `pair`, (false, true), in any case; NaN for other texts."""
     lower = pc.utf8_lower(texts)
     place = pc.index_in(lower, value_set=pa.array(pair, lower.type))
@@ -146,7 +143,7 @@ class Reading(NamedTuple):
 
     kind: str
     pattern: str
-    numbers: Callable[[Any], Any]
+    numbers: Callable[[pa.Array], pa.Array]
 
 
 def _replaced(texts: pa.Array, *steps: tuple[str, str]) -> pa.Array:
@@ -308,14 +305,13 @@ def of_each(fitting: Collection[Collection[str]]) -> str:
 # written in capitals shows in its length and in how many characters of each sort it has.
 
 
-def text_parts(array: pa.Array) -> NDArray[np.float64]:
+def text_parts(array: pa.Array) -> Floats:
     """How many characters of each sort every text has (n, len(PARTS)); NaN where it is missing.
 
     >>> import pyarrow as pa
     >>> text_parts(pa.array(["AB-12 x", None])).tolist()[0]
     [7.0, 2.0, 3.0, 2.0, 1.0, 1.0]
     """
-    array = storage(array)
     if family(array.type) in ("other", "nothing"):
         return np.full((len(array), len(PARTS)), np.nan)
     if not pa.types.is_dictionary(array.type):
@@ -324,32 +320,26 @@ def text_parts(array: pa.Array) -> NDArray[np.float64]:
     return np.asarray(each[array.indices.fill_null(len(each) - 1).to_numpy()])
 
 
-def _counted(texts: pa.Array) -> NDArray[np.float64]:
-    known = pc.invert(pc.is_in(texts, value_set=pa.array([None, *MISSING_TEXTS], texts.type)))
-    strips = [_characters(*strip) for strip in text_bytes(texts.fill_null(""))]
-    digits, others, capitals, blanks, further = np.concatenate(
-        [np.empty((0, 5)), *strips], dtype=np.float64
-    ).T
-    letters = others + capitals
-    found = np.column_stack(
-        [digits + letters + blanks + further, digits, letters, capitals, blanks, further]
-    )
-    found[~np.asarray(known.to_numpy(zero_copy_only=False))] = np.nan
+def _counted(texts: pa.Array) -> Floats:
+    missing, found = _missing(texts), np.full((len(texts), len(PARTS)), np.nan)
+    longest = pc.max(pc.binary_length(texts)).as_py() or 1
+    for start in range(0, len(texts), max(1, STRIP // longest)):
+        own = slice(start, start + max(1, STRIP // longest))
+        strip = texts[own].fill_null("")
+        lengths = pc.utf8_length(strip).to_numpy()
+        characters = np.frombuffer("".join(strip.to_pylist()).encode("utf-32-le"), np.uint32)
+        sorts = np.zeros(int(characters.max(initial=0)) + 1, dtype=np.intp)
+        for code in np.unique(characters).tolist():
+            sorts[code] = _sort(chr(code))
+        places = np.repeat(5 * np.arange(len(lengths)), lengths) + sorts[characters]
+        counts = np.bincount(places, minlength=5 * len(lengths)).reshape(-1, 5)
+        digits, small, capitals, blanks, others = counts.T
+        found[own] = np.column_stack([lengths, digits, small + capitals, capitals, blanks, others])
+    found[missing] = np.nan
     return found
 
 
-def _characters(content: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.intp]:
-    """For each text its digits, small letters, capitals, blanks and other characters."""
-    characters = np.frombuffer(bytes(content).decode().encode("utf-32-le"), np.uint32)
-    seen = np.bincount(characters)
-    sorts = np.zeros(len(seen), dtype=np.intp)
-    for code in np.flatnonzero(seen).tolist():
-        sorts[code] = _sort(chr(code))
-    rows = np.repeat(5 * np.arange(len(ends) - 1), np.diff(ends))
-    begins = (content & 0xC0) != 0x80  # else the byte goes on with a character
-    return np.bincount(rows[begins] + sorts[characters], minlength=5 * len(ends) - 5).reshape(-1, 5)
-
-
 def _sort(character: str) -> int:
+    """0 for a digit, 1 for a small letter, 2 for a capital, 3 for a blank, 4 for others."""
     tests = (str.isdigit, lambda c: c.isalpha() and not c.isupper(), str.isalpha, str.isspace)
     return next((k for k, test in enumerate(tests) if test(character)), 4)

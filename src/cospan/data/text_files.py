@@ -1,7 +1,7 @@
 """CSV and TSV files, one or many, also compressed: every column is read as text by Arrow.
 
-What the text means is decided later, over all rows and all sets (``learn``, ``decide``); so a
-column never has to be read again because its first rows looked different.
+What the text means is decided later, over all rows and all sets (``learn``); so a column never has
+to be read again because its first rows looked different.
 """
 
 from __future__ import annotations
@@ -9,19 +9,18 @@ from __future__ import annotations
 import csv
 import io
 import lzma
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from cospan.base.text import is_number
 from cospan.errors import SourceError
 
 from .arrow import arrow_csv, pa
-from .options import Options, listing
 from .paths import reading, sniff
 from .readings import MISSING_TEXTS
+from .source import Options, listing
 from .tables import Table
 
 BLOCK_BYTES = 4 * 2**20
@@ -31,7 +30,6 @@ MAX_LINE_BYTES = 16 * BLOCK_BYTES
 #: A table of more columns is one that was written the wrong way round, or is not a table.
 MOST_COLUMNS = 50_000
 DELIMITERS = ",;\t|"
-_KIND = "CSV encoded as UTF-8"
 
 
 class TextFiles(Table):
@@ -39,23 +37,23 @@ class TextFiles(Table):
 
     The first line names the columns unless it consists of numbers (then they are f0, f1, ...);
     a first line that counts 0, 1, 2, ... is a header all the same, as dataframes without column
-    names write it.
+    names write it. `copy` is what has to live as long as this: standard input's temporary file.
     """
 
     index = ""  # pandas writes it as a first column without a name
 
     def __init__(
-        self, files: Sequence[Path], options: Options, name: str, copy: Any = None
+        self, files: Sequence[Path], options: Options, name: str, copy: object = None
     ) -> None:
-        self._copy = copy  # of standard input: it has to live as long as this
+        self._copy, self._block = copy, BLOCK_BYTES
         self._said = {file: str(file) if copy is None else name for file in files}
-        self._block = BLOCK_BYTES
         first, *others = files
         self._delimiter, self._header, names = _layout(first, self._said[first])
-        # To look for breaks inside quotation marks takes Arrow a fifth longer.
-        self._marks = {file: self._quotation_marks(file) for file in files}
-        for file in files:
-            if self._marks[file] % 2:  # one is never closed, or part of a value: 5" is a length
+        for file, said in self._said.items():
+            with reading(said, "CSV"), opened_text(file) as stream:
+                pieces = iter(lambda: stream.read(2**20), b"")
+                marks = sum(bytes(piece).count(b'"') for piece in pieces)
+            if marks % 2:  # one is never closed, or part of a value: 5" is a length
                 self._find_fault(file, (), None)
         for file in others:
             there = set(_layout(file, str(file))[2])
@@ -67,33 +65,25 @@ class TextFiles(Table):
         schema = pa.schema([pa.field(column, pa.string()) for column in names])
         super().__init__(name, schema, options)
 
-    def batches(
-        self, columns: Sequence[str], size: int, numbers: Collection[str] = ()
-    ) -> Iterator[pa.RecordBatch]:
+    def _batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
         for file, said in self._said.items():
-            with reading(said, _KIND):
-                for batch in self._blocks(file, columns, numbers):
-                    for start in range(0, batch.num_rows, size):
-                        yield batch.slice(start, size)
+            with reading(said, "CSV encoded as UTF-8"):
+                yield from self._file(file, columns)
 
-    def _blocks(
-        self, file: Path, columns: Sequence[str], numbers: Collection[str]
-    ) -> Iterator[pa.RecordBatch]:
+    def _file(self, file: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The file's batches; where a line is longer than a block, with larger ones from there."""
         done = 0
         while True:
             seen = 0
             try:
-                with self._open(file, columns, numbers) as reader:
+                with self._open(file, columns) as reader:
                     for batch in reader:
                         seen += batch.num_rows
                         if seen > done:
                             yield batch.slice(batch.num_rows - (seen - done))
                             done = seen
+                return
             except pa.ArrowInvalid as error:
-                if numbers:  # a text that no row of the sample had
-                    numbers = ()
-                    continue
                 self._find_fault(file, columns, error)
                 if self._block >= MAX_LINE_BYTES:
                     raise SourceError(
@@ -101,8 +91,6 @@ class TextFiles(Table):
                         "see whether a quotation mark is never closed."
                     ) from error
                 self._block = MAX_LINE_BYTES
-                continue
-            return
 
     def _find_fault(self, file: Path, columns: Sequence[str], cause: Exception | None) -> None:
         """Say which line and column of the file is wrong; nothing if none is."""
@@ -144,46 +132,37 @@ class TextFiles(Table):
                         f"{len(names)}."
                     ) from cause
                 for name, field in zip(names, fields, strict=True):
-                    if not field.isascii() and name in columns and not _is_text(field):
+                    wrong = any("\udc80" <= character <= "\udcff" for character in field)
+                    if not field.isascii() and name in columns and wrong:
                         raise SourceError(
                             f"{said}: column {name!r} holds text in line {line} that is not UTF-8; "
                             "save the file as UTF-8, or leave the column out with drop=."
                         ) from cause
 
-    def _quotation_marks(self, file: Path) -> int:
-        with reading(self._said[file], "CSV"), opened_text(file) as stream:
-            return sum(bytes(piece).count(b'"') for piece in iter(lambda: stream.read(2**20), b""))
-
-    def _open(self, file: Path, columns: Sequence[str], numbers: Collection[str] = ()) -> Any:
-        """A reader of these columns as text or numbers."""
+    def _open(self, file: Path, columns: Sequence[str]) -> arrow_csv.CSVStreamingReader:
+        """A reader of these columns as text."""
         return arrow_csv.open_csv(
             opened_text(file),
             read_options=arrow_csv.ReadOptions(
                 block_size=self._block, autogenerate_column_names=not self._header
             ),
             parse_options=arrow_csv.ParseOptions(
-                delimiter=self._delimiter, newlines_in_values=self._marks[file] > 0
+                delimiter=self._delimiter, newlines_in_values=True
             ),
             convert_options=arrow_csv.ConvertOptions(
                 include_columns=list(columns),
-                column_types=dict.fromkeys(columns, pa.string())
-                | dict.fromkeys(numbers, pa.float64()),
+                column_types=dict.fromkeys(columns, pa.string()),
                 strings_can_be_null=True,
                 null_values=MISSING_TEXTS,
             ),
         )
 
 
-def opened_text(file: Path) -> Any:
+def opened_text(file: Path) -> pa.NativeFile:
     """The bytes of a text file, unpacked where it is packed."""
     if sniff(file) == "xz":
         return pa.PythonFile(lzma.open(file), "r")
     return pa.input_stream(str(file), compression="detect")
-
-
-def _is_text(field: str) -> bool:
-    """Whether a text has no bytes that are not UTF-8."""
-    return not any("\udc80" <= character <= "\udcff" for character in field)
 
 
 def _layout(file: Path, said: str) -> tuple[str, bool, list[str]]:
@@ -200,7 +179,8 @@ def _layout(file: Path, said: str) -> tuple[str, bool, list[str]]:
         raise SourceError(f"{said}: is not a text file, so it cannot be read as CSV.")
     if not lines:
         raise SourceError(f"{said}: holds nothing but blank space.")
-    line = lines[0].removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    text = head.decode("utf-8-sig", "replace")
+    line = lines[0].decode("utf-8-sig", "replace")
     delimiter = max(DELIMITERS, key=line.count)
     if line.count(delimiter) >= MOST_COLUMNS:
         raise SourceError(
@@ -208,7 +188,11 @@ def _layout(file: Path, said: str) -> tuple[str, bool, list[str]]:
             f"{MOST_COLUMNS:,} are read from text; see whether rows and columns are exchanged, or "
             "save it as an array (.npy) or as Parquet."
         )
-    fields = _first_row(head, line, delimiter)
+    fields: list[str] = []
+    for whole in (io.StringIO(text, newline=""), [line]):  # a quotation mark may stay open
+        with suppress(csv.Error):
+            rows = csv.reader(whole, delimiter=delimiter)
+            fields = fields or next(row for row in rows if row)
     if not fields:
         raise SourceError(
             f"{said}: its first line has a field of more than {csv.field_size_limit():,} letters, "
@@ -220,15 +204,6 @@ def _layout(file: Path, said: str) -> tuple[str, bool, list[str]]:
     if header and len(lines) < 2:
         raise SourceError(f"{said}: has no rows below its header.")
     return delimiter, header, fields if header else [f"f{i}" for i in range(len(fields))]
-
-
-def _first_row(head: bytes, line: str, delimiter: str) -> list[str]:
-    """The fields of the first row, or of the first line where a quotation mark stays open."""
-    text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-    for lines in (io.StringIO(text, newline=""), [line]):
-        with suppress(csv.Error):
-            return next(row for row in csv.reader(lines, delimiter=delimiter) if row)
-    return []
 
 
 def _filled(text: bytes) -> list[bytes]:

@@ -6,8 +6,7 @@
 - `blame`: as few columns as explain all of the evidence
 - `findings`: what changed, as data
 - `engine`: from rows to findings
-- `columns`, `relations`, `quality`: the tables
-- `parts`: the difference of two sets, distributed over the features
+- `columns`, `quality`: the user's columns and the tables
 - `distances`: histograms of angles, and how far apart they are
 - `size`: one number for how different two sets are, with an interval
 - `verdict`: all of it together
@@ -18,6 +17,8 @@ from .columns import (
     FeatureChange,
     FeatureTable,
     Held,
+    PairChange,
+    PairTable,
     columns_of,
     plan_from,
     read_columns,
@@ -31,17 +32,22 @@ from .distances import (
     posterior_ambiguity,
     rank_auc,
 )
-from .engine import FEWEST_LABELLINGS, FEWEST_ROWS, Smallest, find
+from .engine import FEWEST_LABELLINGS, FEWEST_ROWS, Smallest, find, shift_test
 from .findings import Finding
 from .functions import OTHER, Ranks, Reading, legendre, normal_scores
-from .parts import feature_parts
 from .quality import QualityNote
-from .relations import PairChange, PairTable
 from .repeats import repeated_rows
-from .shift import Separation, separation, shift_test
-from .size import Fold, Size, size_of
+from .size import Fold, Separation, Size, separation, size_of
 from .test import SQUARE
-from .verdict import Changes, RowsToCheck, Totals, Verdict, find_changes, size_word
+from .verdict import (
+    Changes,
+    RowsToCheck,
+    Totals,
+    Verdict,
+    feature_parts,
+    find_changes,
+    size_word,
+)
 
 __all__ = [
     "FEWEST_LABELLINGS", "FEWEST_ROWS", "OTHER", "SQUARE", "Changes", "Column", "FeatureChange",

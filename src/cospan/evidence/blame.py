@@ -69,15 +69,10 @@ class Blamed(NamedTuple):
     before: tuple[int, ...] = ()  # columns that are blamed more surely
 
 
-class Blame(NamedTuple):
-    """The columns to blame, the clearest first, and all columns, the most suspicious first."""
-
-    blamed: list[Blamed]
-    order: list[int]
-
-
-def blame_columns(rows: RowFunctions, evidence: Evidence, n_a: int) -> Blame:
-    """Find as few columns as explain all of the evidence, and the function that shows each."""
+def blame_columns(
+    rows: RowFunctions, evidence: Evidence, n_a: int
+) -> tuple[list[Blamed], list[int]]:
+    """As few columns as explain all of the evidence, the clearest first; and all columns."""
     causes, order = _causes(rows, evidence, n_a)
     copies = _copies(rows, n_a, [column for column, _, _ in causes])
     blamed: list[Blamed] = []
@@ -100,7 +95,7 @@ def blame_columns(rows: RowFunctions, evidence: Evidence, n_a: int) -> Blame:
         blamed.append(Blamed(column, p, function, z, only, before=before))
     others = ~np.isin(rows.scores.column, order[: len(causes)])
     found = _with_swaps(rows, n_a, blamed, others)
-    return Blame(sorted(found, key=lambda one: one.p), order)
+    return sorted(found, key=lambda one: one.p), order
 
 
 def _causes(
@@ -175,7 +170,7 @@ def _clearest(
     function = functions[best]
     plain: list[np.intp] = []
     if function.part and function.kind != "missing":
-        plain = [k for k in mine if functions[k][::4] == ("mean", "length")]
+        plain = [k for k in mine if (functions[k].kind, functions[k].part) == ("mean", "length")]
     elif function.kind in VAGUE:
         plain = [k for k in mine if functions[k].kind == "value"]
     elif function.kind == "equal":
@@ -327,7 +322,6 @@ def _distance(first: Reading, second: Reading, n_a: int) -> float:
         return 1.0
     x, y = first.values[:n_a], second.values[n_a:]
     if first.levels is None:
-        x, y = (np.where(np.isnan(v), -np.inf, v) for v in (x, y))  # gaps below all values
         return kolmogorov(x, y)
     p, q = _shares(first, x), _shares(second, y)
     return max((abs(p.get(v, 0.0) - q.get(v, 0.0)) for v in p | q), default=1.0)

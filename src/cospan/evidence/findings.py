@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.base.types import Floats, Record
+from cospan.base.types import Bools, Floats, Record
 
 from .blame import KOLMOGOROV, Blamed
 from .functions import (
@@ -59,7 +58,7 @@ class Finding:
     kind: str
     column: str = ""  # the user's
     second: str = ""  # the other one where there are two
-    detail: str = ""  # a level, a value, a step
+    detail: str = ""  # a level (of a relation that of the second column), a value, a step
     a: float = math.nan  # the value in A, in the user's units or as a share
     b: float = math.nan
     #: Its size: of means in standard deviations, of shares Cohen's h, of correlations Fisher's z,
@@ -69,7 +68,8 @@ class Finding:
     p: float = math.nan  # adjusted over all columns
     rows: int = 0  # behind it
     where: tuple[str, str] | None = None  # the column and level that it is confined to
-    part: str = ""  # of the column: "length" or "digits" of a text, "weekday" of a date
+    #: Of the column: "length" or "digits" of a text, "weekday" of a date, a level in a relation
+    part: str = ""
     #: Factor and offset, where all values of B are those of A in another unit or from another zero
     unit: tuple[float, float] | None = None
     beyond: float = math.nan  # the share of B's values that are outside the range of A's
@@ -135,7 +135,7 @@ def _by_itself(
     functions: RowFunctions,
     values: tuple[list[Reading], list[Reading]],
 ) -> Finding:
-    kind, column, _, detail, part = function
+    kind, column, _, level, part, value, _ = function
     first, second = (_reading(side, column, part) for side in values)
     gaps = np.isnan(first.values), np.isnan(second.values)
     if kind == "missing" or any(there.all() for there in gaps):
@@ -144,9 +144,9 @@ def _by_itself(
     x, y = first.values[~gaps[0]], second.values[~gaps[1]]
     if kind == "level":
         margin = next(m for m in functions.margins if m.reading[:2] == (column, part))
-        codes = [code for code, level in margin.levels if detail in (level, OTHER)]
-        there = (np.isin(v, codes, invert=detail == OTHER) for v in (x, y))
-        return _shares(base, "level", str(detail), *there)
+        codes = [code for code, name in margin.levels if level in (name, OTHER)]
+        there = (np.isin(v, codes, invert=level == OTHER) for v in (x, y))
+        return _shares(base, "level", level, *there)
     a, b = deviation(x), deviation(y)
     unit = math.hypot(a, b) / math.sqrt(2)
     step = float(y.mean() - x.mean())
@@ -157,10 +157,10 @@ def _by_itself(
     if not first.related:
         return replace(mean, kind="text")
     if kind == "value":
-        return _shares(base, "value", f"{detail!r}", x == detail, y == detail)
+        return _shares(base, "value", f"{value!r}", x == value, y == value)
     if kind == "rounding":
-        whole = (multiples(v, float(detail)) for v in (x, y))
-        return _shares(base, "rounding", f"{detail:g}", *whole)
+        whole = (multiples(v, value) for v in (x, y))
+        return _shares(base, "rounding", f"{value:g}", *whole)
     if a > 0:
         base = replace(base, beyond=float(np.mean((y < x.min()) | (y > x.max()))))
     other = another_unit(x, y)
@@ -174,14 +174,7 @@ def _by_itself(
 
 
 def another_unit(x: Floats, y: Floats) -> tuple[float, float] | None:
-    """Factor and offset that make y of x throughout; None where these say less than the means.
-
-    >>> x = np.random.default_rng(0).gamma(9.0, size=800)
-    >>> another_unit(x[:400], 1000 * x[400:])
-    (1000.0, 0.0)
-    >>> another_unit(x[:400], x[400:] + 1) is None
-    True
-    """
+    """Factor and offset that make y of x throughout; None where these say less than the means."""
     limit = KOLMOGOROV * math.sqrt((len(x) + len(y)) / (len(x) * len(y)))
     spread = deviation(x), deviation(y)
     if min(spread) == 0 or limit > APART or kolmogorov(x, y) < APART:
@@ -208,7 +201,7 @@ def _reading(readings: Sequence[Reading], column: int, part: str = "") -> Readin
     return next((one for one in mine if one.part == part), mine[0])
 
 
-def _shares(base: Finding, kind: str, detail: str, a: Any, b: Any) -> Finding:
+def _shares(base: Finding, kind: str, detail: str, a: Bools, b: Bools) -> Finding:
     p, q = float(np.mean(a)) if len(a) else math.nan, float(np.mean(b)) if len(b) else math.nan
     return replace(base, kind=kind, detail=detail, a=p, b=q, effect=cohen(p, q))
 
@@ -232,17 +225,20 @@ def _relation(
     base: Finding, column: int, function: Function, functions: RowFunctions, n_a: int
 ) -> Finding:
     """Rank correlations of two columns, or of levels of them."""
-    scores, ends = functions.scores, (function.column, function.second)
-    second = ends[1] if ends[0] == column else ends[0]
+    ends = [(function.column, function.level), (function.second, function.second_level)]
+    if function.second == column:
+        ends.reverse()
     x, y = (
-        scores.of(c, "" if level == SQUARE else level) ** (2 if level == SQUARE else 1)
-        for c, level in zip(ends, function.detail, strict=True)
+        functions.scores.of(c, "") ** 2 if level == SQUARE else functions.scores.of(c, level)
+        for c, level in ends
     )
     a, b = (correlation(x[side], y[side]) for side in _sides(n_a))
-    levels = " and ".join(filter(None, function.detail))
+    own, other = (level for _, level in ends)
+    if own == SQUARE:
+        own, other = other, own
     return replace(
-        base, kind="relation", second=functions.names[second], a=a, b=b,
-        detail=SQUARE if SQUARE in function.detail else levels, effect=_fisher(b) - _fisher(a),
+        base, kind="relation", second=functions.names[ends[1][0]], a=a, b=b, part=own,
+        detail=other, effect=_fisher(b) - _fisher(a),
     )  # fmt: skip
 
 
@@ -253,7 +249,7 @@ def _inside_level(base: Finding, function: Function, functions: RowFunctions, n_
     rows = level & ~np.isnan(number)
     x, y = (number[side][rows[side]] for side in _sides(n_a))
     second = functions.names[function.second]
-    base = replace(base, kind="inside", second=second, detail=function.detail)
+    base = replace(base, kind="inside", second=second, detail=function.level)
     a, b = deviation(x), deviation(y)
     if function.kind == "spread inside" and min(a, b) > 0:
         return replace(base, part="spread", a=a, b=b, effect=math.log(b / a))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,8 +80,10 @@ class Function(NamedTuple):
     kind: str
     column: int
     second: int = -1  # the other column of a pair
-    detail: Any = ""  # the level or two, the value, or the step
+    level: str = ""  # of the column; inside a level, that of the second
     part: str = ""  # of the column
+    value: float = 0.0  # a single value, a step, or an outer share
+    second_level: str = ""  # of a relation
 
     @property
     def family(self) -> int:
@@ -336,13 +338,13 @@ class Margin:
             yield Function(kind, column, part=part), polynomial
         for end, (kind, sign) in itertools.product(ENDS, (("low end", -1), ("high end", 1))):
             outer = sign * rank > 1 - 2 * end
-            yield Function(kind, column, -1, end, part), outer.astype(np.float64)
+            yield Function(kind, column, part=part, value=end), outer.astype(np.float64)
         for value in self.single:
             there = values == value
-            yield Function("value", column, -1, value, part), there.astype(np.float64)
+            yield Function("value", column, part=part, value=value), there.astype(np.float64)
         for step in STEPS if self.reading.related else ():
             there = multiples(values, step)
-            yield Function("rounding", column, -1, step, part), there.astype(np.float64)
+            yield Function("rounding", column, part=part, value=step), there.astype(np.float64)
 
 
 def multiples(values: Floats, step: float) -> NDArray[np.bool_]:
@@ -353,27 +355,18 @@ def multiples(values: Floats, step: float) -> NDArray[np.bool_]:
 
 def column_midranks(values: NDArray[np.floating]) -> Floats:
     """Ranks of every column by itself, from -1 to 1, in the middle of equal ones."""
-    return _doubled_ranks(values) / len(values) - 1
-
-
-def _doubled_ranks(values: NDArray[np.floating]) -> Floats:
-    """How many values of its column are below each one, and how many are not above it, added."""
     found = np.empty(values.shape)
     for column, ranks in zip(values.T, found.T, strict=True):
         order = np.argsort(column)
         rising = column[order]
         first = np.flatnonzero(np.concatenate([[True], rising[1:] != rising[:-1]]))
         equal = np.diff(first, append=len(rising))
-        ranks[order] = np.repeat(2 * first + equal, equal)
+        ranks[order] = np.repeat(2 * first + equal, equal) / len(rising) - 1
     return found
 
 
 def kolmogorov(x: Floats, y: Floats) -> float:
-    """The largest difference between the shares of both that are up to a value.
-
-    >>> kolmogorov(np.array([1.0, 2.0, 3.0, 4.0]), np.array([3.0, 4.0]))
-    0.5
-    """
+    """The largest difference between the shares of both up to a value; gaps are above all."""
     x, y = np.sort(x), np.sort(y)
     both = np.concatenate([x, y])
     shares = [np.searchsorted(one, both, "right") / len(one) for one in (x, y)]
@@ -381,11 +374,7 @@ def kolmogorov(x: Floats, y: Floats) -> float:
 
 
 def deviation(values: Floats) -> float:
-    """The standard deviation, in whatever unit: squares of very small numbers are 0.
-
-    >>> round(1e200 * deviation(np.array([1e-200, 3e-200])), 9), deviation(np.full(3, 0.1))
-    (1.0, 0.0)
-    """
+    """The standard deviation, in whatever unit: squares of very small numbers are 0."""
     low, high = float(values.min()), float(values.max())
     size = max(abs(low), abs(high))
     return 0.0 if low == high else size * float((values / size).std())

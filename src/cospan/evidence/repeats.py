@@ -49,7 +49,8 @@ def repeated_rows(
     pairs, z, beyond = _pairs(key, n_a, permutations, seed)
     beyond &= pairs > EXPLAINED * _by_chance(columns, n_a)
     if beyond.any():  # rows of sets that differ in a column meet within each set only
-        alike = [values for values in columns if not _differs(values[:n_a], values[n_a:])]
+        limit = UNLIKE * np.sqrt((n_a + n_b) / (n_a * n_b))
+        alike = [x for x in columns if kolmogorov(x[:n_a], x[n_a:]) <= limit]
         if 0 < len(alike) < len(columns):
             beyond &= _pairs(row_keys(alike), n_a, permutations, seed)[2]
         # Or in its relations: then the other set's pairs come back where it is left out.
@@ -80,13 +81,6 @@ def _pairs(
     pairs = _pair_counts(rows, group, n_a, len(key), permutations, seed)
     z = (pairs[0] - pairs[1:].mean(axis=0)) / np.maximum(pairs[1:].std(axis=0), 0.5)
     return pairs[0], z, (z > CLEARLY) & (pairs[0] > pairs[1:].max(axis=0))
-
-
-def _differs(x: Floats, y: Floats) -> bool:
-    """Whether a column clearly differs by itself (Kolmogorov-Smirnov, gaps below all values)."""
-    x, y = (np.where(np.isnan(values), -np.inf, values) for values in (x, y))
-    limit = UNLIKE * np.sqrt((len(x) + len(y)) / (len(x) * len(y)))
-    return bool(kolmogorov(x, y) > limit)
 
 
 def _by_chance(columns: Sequence[Floats], n_a: int) -> Floats:

@@ -146,7 +146,6 @@ class Evidence:
     adjusted: Floats  # its p-value, adjusted over all units
     effective: float  # number of units, as the labellings have it
     needed: Floats  # |z| from which on its p-value would be at most 0.05
-    smallest: float  # p-value there is
 
 
 def weigh(
@@ -203,12 +202,11 @@ def _concluded(
     needed = -special.ndtri_exp(
         np.log(LEVEL / 2) - np.log(effective) - log_p[:, 0] + log_tail(z2[:, 0])
     )
-    smallest = 1 / Z.shape[1]
-    if p > SMALLEST * smallest:  # no column is named where the whole is not
+    if p > SMALLEST / Z.shape[1]:  # no column is named where the whole is not
         adjusted = np.maximum(adjusted, p)
     return Evidence(
         p, functions, Z[:, 0].astype(np.float64), unit, family, first, second,
-        log_p[:, 0], z2[:, 0], adjusted, effective, needed, smallest,
+        log_p[:, 0], z2[:, 0], adjusted, effective, needed,
     )  # fmt: skip
 
 
@@ -325,7 +323,7 @@ def _correlations(rows: RowFunctions, labellings: Labellings) -> tuple[list[Func
             difference.std(axis=1, keepdims=True), LEAST_SPREAD
         )
     found = [
-        Function("relation", int(column[a]), int(column[b]), (level[a], level[b]))
+        Function("relation", int(column[a]), int(column[b]), level[a], second_level=level[b])
         for a, b in zip(i, j, strict=True)
     ]
     return found, Z

@@ -1,4 +1,11 @@
-"""From a model and sampled rows of two sets to what changed: one table, one list, one verdict."""
+"""From a model and sampled rows of two sets to what changed: one table, one list, one verdict.
+
+D = ¼ Σ shift_i² + ½ Σ log cosh τ_i, the difference of two sets, is a sum over directions. Each
+feature's part in it is *value times pull*: in the first sum, ¼ δᵀW⁻¹δ with δ the difference of the
+means and W the sum of both covariances, |δ_j (W⁻¹δ)_j|; along direction i, whose coordinate
+y_i = Σ_j x_j g_ji has the covariance h_ij with x_j and the variance Σ_j g_ji h_ij = 1, |g_ji h_ij|.
+Sizes are taken because single products may be negative; they are scaled to add up to D again.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +19,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from cospan.base import arrays
 from cospan.base.checks import as_rows
+from cospan.base.tolerance import NO_SHARE, NOT_ZERO
 from cospan.base.types import Data, Floats, Record, Values
 
 from .columns import (
     Column,
     FeatureChange,
     FeatureTable,
+    PairTable,
     columns_of,
     held_in,
+    pair_table,
     read_columns,
     read_texts,
     standardised,
@@ -28,9 +38,7 @@ from .columns import (
 from .engine import FEWEST_ROWS, Found, Smallest, find
 from .findings import Finding
 from .functions import Function, Reading
-from .parts import feature_parts
 from .quality import Quality, QualityNote, check_quality
-from .relations import PairTable, pair_table
 from .size import Size
 from .test import share_z
 
@@ -43,6 +51,8 @@ if TYPE_CHECKING:
 SIZES = ((0.71, "large"), (0.64, "medium"), (0.56, "small"))
 #: Notes on quality that belong into the verdict.
 WRITTEN = ("writing", "blanks", "other case")
+#: Directions handled at once, times features.
+_BLOCK = 2**22
 #: What is found where there are too few rows for a test.
 UNTESTED = Found()
 
@@ -152,8 +162,6 @@ class Changes:
     ('mean', 'location')
     """
 
-    p: float
-    findings: tuple[Finding, ...]
     features: FeatureTable  # one row for each of the user's columns, changed ones first
     feature_pairs: PairTable  # relations that were compared, the surest first
     quality: Quality
@@ -247,7 +255,7 @@ def find_changes(
         kinds={column.name: column.kind for column in columns},
         smallest=found.seen,
     )
-    return Changes(found.p, found.findings, table, pair_table(found), quality, verdict)
+    return Changes(table, pair_table(found), quality, verdict)
 
 
 def _over_all_rows(columns: Sequence[Column], a: Totals, b: Totals) -> dict[Function, float]:
@@ -334,3 +342,69 @@ def _table(
             )
         )
     return FeatureTable(tuple(table))
+
+
+# ---- the difference, distributed over the features -----------------------------------------------
+
+
+class FeatureParts(NamedTuple):
+    """Each feature's part of D, (d,): that of the means, and that of spreads and relations."""
+
+    location: Floats
+    spread: Floats
+
+    @property
+    def total(self) -> Floats:
+        return self.location + self.spread
+
+
+def feature_parts(frame: JointFrame) -> FeatureParts:
+    """Distribute the difference of a frame's two sets over its features.
+
+    >>> from cospan import JointFrame
+    >>> from cospan.evidence import feature_parts
+    >>> rng = np.random.default_rng(0)
+    >>> common = rng.normal(size=(4000, 1))
+    >>> A, B = np.split(common + 0.5 * rng.normal(size=(4000, 3)), 2)
+    >>> frame = JointFrame.fit(A, B + [0, 1, 0])
+    >>> parts = feature_parts(frame)
+    >>> (parts.location / parts.location.sum()).round(2)
+    array([0.02, 0.97, 0.01])
+    >>> bool(abs(parts.total.sum() - frame.parts.total) < 1e-12)
+    True
+    """
+    shifts = arrays.to_numpy(frame.shifts)
+    whole = np.asarray(arrays.to_numpy(frame.differences), dtype=np.float64)
+    far = 0.25 * shifts**2
+    return FeatureParts(_location(frame, shifts), _spread(frame, np.maximum(whole - far, 0.0)))
+
+
+def _location(frame: JointFrame, shifts: Floats) -> Floats:
+    means = arrays.to_numpy(frame.geometry.means)
+    per_unit = arrays.to_numpy(frame.geometry.per_unit())
+    pull = arrays.to_numpy(frame.inverse) @ shifts
+    if frame.basis is not None:
+        pull = arrays.to_numpy(frame.basis) @ pull
+    size = np.abs((means[1] - means[0]) * per_unit * pull)
+    return np.asarray(size * (0.25 * float(shifts @ shifts) / max(size.sum(), NOT_ZERO)))
+
+
+def _spread(frame: JointFrame, parts: Floats) -> Floats:
+    """Distribute parts of directions, (m,), over the features, (d,)."""
+    core, inverse = arrays.to_numpy(frame.core), arrays.to_numpy(frame.inverse)
+    basis = None if frame.basis is None else arrays.to_numpy(frame.basis)
+    varies = arrays.to_numpy(frame.geometry.unit) > 0
+    found = np.zeros(frame.n_features)
+    step = max(1, _BLOCK // frame.n_features)
+    for i in range(0, len(parts), step):
+        h, g = core[i : i + step], inverse[:, i : i + step].T
+        if basis is not None:
+            h, g = h @ basis.T, g @ basis.T
+        size = np.abs(h * g) * varies
+        here = parts[i : i + step]
+        scaled = size / np.maximum(size.sum(axis=1, keepdims=True), NOT_ZERO)
+        # A direction that only one set has is infinitely far off: so are its features then.
+        endless = ~np.isfinite(here)
+        found += np.where(endless, 0.0, here) @ scaled
+        found[(scaled[endless] > NO_SHARE).any(axis=0)] = np.inf
+    return found

@@ -11,7 +11,7 @@ where a_k is what set k takes off the sample: its mean, or in the linear span no
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -45,25 +45,38 @@ class Squares:
     def __init__(self, weights: Floats, at: Floats, like: Array, more: Sequence[Floats]) -> None:
         self._constants = np.sum(weights * at**2, axis=1)
         expands = expansion_keeps_digits(float(self._constants.max()), arrays.eps(like))
-        self._squares = [arrays.like(one, like) for one in (*weights, *more)]
+        rows = [*weights, *more]
+        # Where a set has coordinates of its own, no others are looked at.
+        self._places = [_support(one) for one in rows]
+        self._squares = self._laid_out(rows, like)
         crossed = -2 * weights * at if expands and at.any() else ()
-        self._linear = [arrays.like(one, like) for one in crossed]
-        self._away = [] if expands else [arrays.like(one, like)[None, :] for one in at]
+        self._linear = self._laid_out(crossed, like)
+        self._away = self._laid_out(() if expands else at, like)
+
+    def _laid_out(self, rows: Iterable[Floats], like: Array) -> list[Array]:
+        return [arrays.like(x[place], like) for x, place in zip(rows, self._places, strict=False)]
 
     def __call__(self, y: Array) -> list[Array]:
         """The sums of all sets, and what there is of more. Overwrites y."""
-        xp = arrays.namespace(y)
+        xp, places = arrays.namespace(y), self._places
         direct = []
-        for at, weight in zip(self._away, self._squares, strict=False):
-            away = y - at
+        for at, weight, place in zip(self._away, self._squares, places, strict=False):
+            away = y[:, place] - at[None, :]
             direct.append((away * away) @ weight)
         with arrays.full_precision(y):
-            crossed = [y @ one for one in self._linear]
+            crossed = [y[:, i] @ one for i, one in zip(places, self._linear, strict=False)]
             y *= y
-            found = direct + [y @ one for one in self._squares[len(direct) :]]
+            rest = zip(places[len(direct) :], self._squares[len(direct) :], strict=True)
+            found = direct + [y[:, place] @ one for place, one in rest]
         for k, linear in enumerate(crossed):
             found[k] = xp.clip(found[k] + linear + float(self._constants[k]), 0.0, math.inf)
         return found
+
+
+def _support(weights: Floats) -> slice:
+    """The coordinates from the first to the last that count."""
+    counting = np.flatnonzero(weights)
+    return slice(int(counting[0]), int(counting[-1]) + 1) if len(counting) else slice(0, 0)
 
 
 class Scores(NamedTuple):

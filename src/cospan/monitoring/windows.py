@@ -250,8 +250,8 @@ def opened(data: Data, time: object, **options: Option) -> list[Source | Table]:
                 f"{source.name} is not a table, so it has no column {time!r}; cut windows in rows, "
                 f'for instance every="1000-rows".'
             )
-        if isinstance(time, str) and isinstance(source, Table) and time not in source.all_columns:
-            columns = listing(source.all_columns, 20)
+        if isinstance(time, str) and isinstance(source, Table) and time not in source.schema.names:
+            columns = listing(source.schema.names, 20)
             raise InputError(f"{source.name}: has no column {time!r}; its columns are {columns}.")
         sources.append(source)
     return sources
