@@ -50,6 +50,6 @@ __all__ = [
     "SetCosts", "SetModel", "SetRows", "Settings", "Typicality", "UsualRows", "angles_of",
     "attribute", "below_rate", "calibrated_weights", "extreme_directions",
     "fit_calibration", "in_feature_units", "integrated", "landmark_map", "log_losses",
-    "log_odds_of", "mapped_summary", "prototypes", "score_map", "score_table", "set_number", "settled",
-    "shared_directions", "shared_mask", "strange_p", "suspicion_of", "tried_rows",
+    "log_odds_of", "mapped_summary", "prototypes", "score_map", "score_table", "set_number",
+    "settled", "shared_directions", "shared_mask", "strange_p", "suspicion_of", "tried_rows",
 ]  # fmt: skip

@@ -97,13 +97,13 @@ class CurvedSets:
 
     def log_odds(self, rows: Floats) -> tuple[Floats, Floats]:
         """log tan²θ of rows of two sets (n,), and its gradients in the columns (n, d)."""
-        center, across, at, weights = self._table
-        y = (np.asarray(self.map(rows, fine=True)) - center) @ across
-        away = y[:, None, :] - at
+        across, weights, at = self._laid_out
+        features = np.asarray(self.map.features(rows, fine=True))
+        away = (features @ across)[:, None, :] - at
         squared = np.sum(weights * away**2, axis=2) + self.costs.geometry.dof
-        uphill = 2 * (weights * away) @ across.T
-        a, b = (self.map.pulled_back(rows, uphill[:, k, :]) / squared[:, k, None] for k in (0, 1))
-        return self.log_odds_of(squared), self.calibration.gain * (a - b)
+        a, b = np.moveaxis(weights * away / squared[:, :, None], 1, 0)
+        slopes = 2 * self.calibration.gain * (a - b) @ across.T
+        return self.log_odds_of(squared), self.map.pulled_back(rows, features, slopes)
 
     def log_odds_of(self, squared: Floats) -> Floats:
         """log tan²θ from the squared costs (n, 2) of two sets."""

@@ -107,12 +107,11 @@ class _Landmarks:
         m = self.landmarks.shape[1]
         return np.concatenate([across[:m], self.mixing @ across[m:]])
 
-    def pulled_back(self, rows: Floats, slopes: Floats) -> Floats:
-        """Gradients in columns (n, d) of a function whose gradients in features are `slopes`."""
+    def pulled_back(self, rows: Floats, features: Floats, slopes: Floats) -> Floats:
+        """Gradients in columns (n, d) of a function whose gradients in [y, k] are `slopes`."""
         m = self.landmarks.shape[1]
-        y, near = np.split(np.asarray(self.features(rows, fine=True)), [m], axis=1)
-        downhill = -near * (slopes[:, m:] @ self.mixing.T)
-        return self._in_columns(rows, slopes[:, :m] + self._along(y, downhill))
+        y, near = features[:, :m], features[:, m:]
+        return self._in_columns(rows, slopes[:, :m] - self._along(y, near * slopes[:, m:]))
 
     def _along(self, y: Floats, slopes: Floats) -> Floats:
         """Gradients in places of a function whose gradients in `distances` are `slopes`."""
@@ -251,10 +250,10 @@ def score_map(samples: Sequence[Floats], size: int | None = None) -> ScoreMap:
     )
     none = np.zeros((1, len(values)))
     found = ScoreMap(landmarks=none, mixing=none[:, :1], width=1.0, values=values, scores=scores)
-    y = [found.places(rows, fine=True) for rows in samples]
+    y = [np.asarray(found.places(rows, fine=True)) for rows in samples]
     size = _number_of(y, size, MOST_AMONG_SCORES)
     landmarks, width = _chosen_landmarks(
-        y, lambda a, b: _city_blocks(a, b, found.two), size, _SCORES_BANDWIDTH
+        y, lambda a, b: np.asarray(_city_blocks(a, b, found.two)), size, _SCORES_BANDWIDTH
     )
     found = replace(found, landmarks=landmarks, width=width)
     mixing = _mixing(np.exp(-found.distances(landmarks)))
@@ -286,13 +285,13 @@ def _going_on(knots: Floats, unit: float) -> Floats:
 
 def _city_blocks(y: Array, at: Floats, two: np.ndarray) -> Array:
     """(n, L): Σ |y_j - c_j|. Of a column of 0 and 1 it is a product: y + c - 2yc."""
-    there = arrays.like(at, y)
+    xp, there = arrays.namespace(y), arrays.like(at, y)
     steps = arrays.like(np.where(two, 1 - 2 * at, 0.0), y)
     with arrays.full_precision(y):
         found = y @ steps.T
-    found += arrays.namespace(y).sum(arrays.pick(there, two, axis=1), axis=1)[None, :]
+    found += xp.sum(arrays.pick(there, two, axis=1), axis=1)[None, :]
     for j in np.flatnonzero(~two).tolist():
-        found += abs(y[:, j, None] - there[None, :, j])
+        found += xp.abs(y[:, j, None] - there[None, :, j])
     return found
 
 
