@@ -27,7 +27,6 @@ from cospan.comparison.fitting import fit_models, usual_rows
 from cospan.comparison.opening import Asked, open_sets
 from cospan.comparison.pairs import size_between
 from cospan.comparison.reading import read_sets
-from cospan.comparison.scoring import Scorer
 from cospan.comparison.settings import Settings
 from cospan.summary import dealt_by_number
 
@@ -39,19 +38,19 @@ class Compared:
     """What `compare` has of two sets before it looks for columns."""
 
     def __init__(self, A, B, Z=None, usual=False):
-        opened = open_sets(Asked(A, B, Z, names=("A", "B", "Z")), {})
+        opened = open_sets(Asked(A, B, Z, name_a="A", name_b="B", name_z="Z"), {})
         settings = Settings.of().settled(None, opened.first.n_features)
         read = read_sets(opened, bool(settings.exact), None)
         started = time.process_time()
-        self.models = fit_models(read, settings, picture=False)
+        scorer = fit_models(read, settings, picture=False)
         self.seconds_of_models = time.process_time() - started
         self.usual = usual_rows(read) if usual else None
-        scorer = Scorer(self.models.whole, "cost", self.models, self.usual)
-        self.own = [scorer.score_own(part) for part in read.rows(True)]
-        self.size = size_between(*self.own, 0, 1, copies=read.dealing.by != "values")
-        self.by = read.dealing.by
+        scorer = scorer._replace(usual=self.usual)
+        self.own = [scorer.score(chunk, dealt, own) for own, chunk, dealt in read.rows(True)]
+        self.by = read.dealt_by
+        self.size = size_between(*self.own, 0, 1, copies=self.by != "values")
         self.new = None if opened.further is None else opened.further.read().rows
-        self.model = self.models.whole
+        self.model, self.folds = scorer.model, scorer.folds
 
 
 def auc(a, b):
@@ -154,7 +153,7 @@ def coverage(draws):
                 sizes.append(found.size)
                 new = rng.normal(size=(TRUTH_ROWS, 5))
                 new[TRUTH_ROWS // 2 :] += step
-                squared = found.models.folds[seed % len(found.models.folds)].squared_costs(new)
+                squared = found.folds[seed % len(found.folds)].squared_costs(new)
                 score = np.log(squared[:, 0] / squared[:, 1])
                 truths.append(auc(score[: TRUTH_ROWS // 2], score[TRUTH_ROWS // 2 :]))
             truth = float(np.mean(truths))

@@ -79,7 +79,7 @@ def test_sets_that_are_copies_pass_every_gate(rows, tmp_path, K):
     for path in paths:
         np.save(path, rows[0])
     done = run(*paths, "--fail-on", "size>0.5", "--json")
-    assert {pair["fisher_rao"] for pair in json.loads(done.stdout)["pairs"]} == {0.0}
+    assert {pair["size"]["value"] for pair in json.loads(done.stdout)["pairs"]} == {0.5}
 
 
 def test_sets_that_differ_fail_the_gate(files):

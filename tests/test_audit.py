@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import average_precision_score
 
 from cospan import JointFrame, audit_labels, importance_weights
-from cospan.audit import LabelAudit
+from cospan.comparison import LabelAudit
 from cospan.errors import InputError
 
 

@@ -66,9 +66,9 @@ def test_times_that_were_lost_are_told():
     a, b = table(0), table(1)
     found = compare(a, b.assign(t=b["t"].dt.normalize()), n_permutations=19)
     assert CLOCK in changed(found)
-    exactly = f"'{CLOCK}' is exactly 00:00 in 100% of B, never in A."
+    exactly = f"'{CLOCK}' is exactly 00:00 in all of B, never in A."
     assert exactly in found.verdict.sentences
-    assert "t has no time of day in 100% of B, never in A." in found.verdict.sentences
+    assert "t has no time of day in all of B, never in A." in found.verdict.sentences
 
 
 def test_pure_dates_get_nothing_new():

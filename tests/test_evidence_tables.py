@@ -131,17 +131,6 @@ def test_values_filled_without_an_indicator_are_found_out():
     assert (found.features[0].name, found.features[0].change) == ("age", "missing")
 
 
-def test_pulls_are_grouped_like_parts():
-    a, b = mixed(100, 1), mixed(100, 2)
-    sources = encode([open_source(a), open_source(b)])
-    rows = [source.read().rows for source in sources]
-    frame = JointFrame.fit(*rows, shrinkage=0.1)
-    pulls = np.arange(float(frame.n_features))
-    found = find_changes(frame, *rows, plan=sources[0].plan, pulls=pulls)
-    town = list(sources[0].plan.features_of("town"))
-    assert found.features["town"].pull == pulls[town].sum()
-
-
 def test_infinite_numbers_become_none_in_plain_types():
     A, B = rng().normal(size=(30, 2)), rng(1).normal(size=(30, 2))
     A[:, 0], B[:, 0] = 1, 2

@@ -77,7 +77,7 @@ def test_own_rows_are_scored_by_the_frame_of_the_other_folds():
     for fold in range(5):
         a, b = (dealt_by_number(np.arange(len(X)), 5) for X in (A, B))
         frame = JointFrame.fit(A[a != fold], B[b != fold], **SETTLED)
-        for group, X, dealt in ((found.groups[0].angles, A, a), (found.groups[1].angles, B, b)):
+        for group, X, dealt in ((found.groups[0], A, a), (found.groups[1], B, b)):
             mine, scored = dealt == fold, frame.align(X[dealt == fold])
             assert_array_equal(group.kept.dealt, dealt)
             assert_allclose(group.alignment.cost_a[mine], scored.cost_a, rtol=1e-10)
@@ -92,7 +92,7 @@ def test_a_row_says_nothing_about_itself_nor_about_its_fold():
     A[3] = 9.0
     after = compare(A, B, **SETTLED, **QUICK)
     same = (dealt == dealt[3]) & (np.arange(len(A)) != 3)
-    one, other = before.groups[0].angles.alignment, after.groups[0].angles.alignment
+    one, other = before.groups[0].alignment, after.groups[0].alignment
     assert_allclose(other.cost_a[same], one.cost_a[same], rtol=1e-12)
     assert np.abs(other.cost_a[dealt != dealt[3]] / one.cost_a[dealt != dealt[3]] - 1).max() > 1e-3
 
@@ -106,10 +106,10 @@ def test_chunks_and_a_second_pass_give_the_same_scores(monkeypatch):
     monkeypatch.setattr(reading, "SAMPLE_ROWS", 200)
     streamed = compare(A, B, score_all=True, **SETTLED, **QUICK)
     for mine, group in zip(chunked.groups, found.groups, strict=True):
-        assert_allclose(mine.angles.alignment.theta, group.angles.alignment.theta, atol=1e-10)
+        assert_allclose(mine.alignment.theta, group.alignment.theta, atol=1e-10)
         assert_allclose(mine.kept.typicality, group.kept.typicality, atol=1e-10)
     for mine, group in zip(streamed.groups, found.groups, strict=True):
-        assert_allclose(mine.angles.alignment.cost_a, group.angles.alignment.cost_a, rtol=1e-9)
+        assert_allclose(mine.alignment.cost_a, group.alignment.cost_a, rtol=1e-9)
     assert float(streamed.size) == pytest.approx(float(found.size), abs=1e-9)
 
 
@@ -120,7 +120,7 @@ def test_workers_deal_as_here():
     lazy = compare(*(da.from_array(X, chunks=(37, 4)) for X in (A, B)), **SETTLED, **QUICK)
     for mine, group in zip(lazy.groups, found.groups, strict=True):
         assert_array_equal(mine.kept.dealt, group.kept.dealt)
-        assert_allclose(mine.angles.alignment.theta, group.angles.alignment.theta, atol=1e-9)
+        assert_allclose(mine.alignment.theta, group.alignment.theta, atol=1e-9)
     assert float(lazy.size) == pytest.approx(float(found.size), abs=1e-9)
 
 
@@ -143,7 +143,7 @@ def test_equal_data_have_no_size_and_no_gain():
     found = compare(A, A, **QUICK)
     assert found.size == 0.5
     assert found.frame.gain == 0
-    assert_allclose(found.groups[0].angles.alignment.degrees, 45)
+    assert_allclose(found.groups[0].alignment.degrees, 45)
 
 
 def test_levels_of_one_distribution_are_not_told_apart():

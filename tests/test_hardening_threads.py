@@ -70,7 +70,7 @@ def test_forty_comparisons_in_eight_threads_leave_no_trace(tmp_path):
             if number % 10 == 0:
                 return open_source(str(folder)).read().rows.sum(), ("images",)
             found = compare(a, b, n_permutations=19)
-            theta = np.concatenate([group.angles.alignment.theta for group in found.groups])
+            theta = np.concatenate([group.alignment.theta for group in found.groups])
             return float(np.sum(theta)), found.warnings
 
         with ThreadPoolExecutor(8) as pool:

@@ -17,12 +17,12 @@ def sets():
 
 def test_the_rows_most_like_the_other_set_have_values(sets):
     found = compare(*sets, n_permutations=19)
-    for group, sign in ((found.groups[0].angles, -1), (found.groups[1].angles, 1)):
+    for group, sign in ((found.groups[0], -1), (found.groups[1], 1)):
         theta = np.asarray(group.alignment.theta)
         first = np.argsort(sign * theta, kind="stable")[:100]
         border = np.argsort(np.abs(theta - np.pi / 4), kind="stable")[:100]
         assert set(group.notable.row_index) >= set(first) | set(border)
-    values = found.groups[0].angles.notable
+    values = found.groups[0].notable
     np.testing.assert_array_equal(values.rows, sets[0][values.row_index])
     assert set(range(5)) <= set(values.row_index)  # the rows that neither set finds usual
 
@@ -32,12 +32,13 @@ def test_chunks_give_the_same_rows_as_the_whole(sets):
     A, labels = sets[0], np.arange(6_000) % 2
     whole, parts = NotableRows(20), NotableRows(20)
     theta = np.asarray(frame.align(A).theta)
-    whole.add({"other": theta, "odd": np.where(labels, -theta, -np.inf)}, A)
+    ranks = np.column_stack([theta, np.where(labels, -theta, np.nan)])
+    whole.add(ranks, A)
     for start in range(0, 6_000, 700):
         part = slice(start, start + 700)
-        keys = {"other": theta[part], "odd": np.where(labels[part], -theta[part], -np.inf)}
-        parts.add(keys, A[part])
-    np.testing.assert_array_equal(whole.positions, parts.positions)
+        parts.add(ranks[part], A[part])
+    every = np.arange(6_000)
+    np.testing.assert_array_equal(whole.among(every).row_index, parts.among(every).row_index)
     rows, place = parts.among(np.arange(0, 6_000, 2))
     np.testing.assert_array_equal(rows, A[2 * place])
 

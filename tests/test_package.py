@@ -28,7 +28,6 @@ ORDER = """
     data
     evidence
     studies
-    audit
     measures
     comparison
     monitoring

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from cospan import JointFrame, extreme_directions, gsvd
+from cospan import JointFrame, attribute, extreme_directions, gsvd
 from cospan.errors import InputError
 from cospan.evidence import angle_histogram, bin_posterior
 from cospan.plots import (
@@ -57,6 +57,10 @@ def test_drawing_leaves_pyplot_alone():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def pulls_on(found):
+    return attribute(found.frame, found.samples[0].rows)
+
+
 def every_plot(table, pictures, frame):
     return {
         "angles": lambda ax: plot_angles(table, ax=ax),
@@ -67,9 +71,9 @@ def every_plot(table, pictures, frame):
         "samples": lambda ax: plot_samples(pictures, ax=ax),
         "sample bars": lambda ax: plot_samples(table, n=2, ax=ax),
         "attribution": lambda ax: plot_attribution(
-            pictures.groups[0].angles, 3, image_shape=(8, 8), ax=ax
+            pulls_on(pictures), 3, image_shape=(8, 8), ax=ax
         ),
-        "attribution bars": lambda ax: plot_attribution(table.groups[0].angles, 3, ax=ax),
+        "attribution bars": lambda ax: plot_attribution(pulls_on(table), 3, ax=ax),
     }
 
 
@@ -85,8 +89,8 @@ def test_draws_on_the_given_axes_and_returns_them(name, table, pictures, digits_
 def test_histograms_show_the_shares_of_all_rows(table):
     ax = plot_angles(table)
     filled_a, _, filled_b, *_ = ax.patches
-    for patch, group in ((filled_a, table.groups[0].angles), (filled_b, table.groups[1].angles)):
-        shares = group.counts.reshape(30, -1).sum(axis=1) / group.n
+    for patch, group in ((filled_a, table.groups[0]), (filled_b, table.groups[1])):
+        shares = angle_histogram(group.alignment.theta, 30)
         np.testing.assert_allclose(patch.get_data().values, 100 * shares)
 
 
@@ -163,7 +167,7 @@ def test_direction_bars_do_not_depend_on_units(table):
         ax = plot_directions(frame, n=1, feature_names=[f"f{i}" for i in range(12)])
         return [[tick.get_text() for tick in panel.get_yticklabels()] for panel in ax.child_axes]
 
-    rows = [np.asarray(group.rows) for group in (table.groups[0].angles, table.groups[1].angles)]
+    rows = [np.asarray(chunk.rows) for chunk in table.samples]
     units = np.logspace(-3, 3, 12)
     before, after = (
         names(JointFrame.fit(*(X * unit for X in rows), units="own", shrinkage=0.1))
@@ -189,8 +193,8 @@ def test_colour_pictures_are_drawn_in_colour():
 
 
 def test_attribution_bars_are_the_strongest_pulls(table):
-    ax = plot_attribution(table.groups[0].angles, 5, feature_names=table.feature_names, n=4)
-    pulls = table.groups[0].angles.attribution[5]
+    ax = plot_attribution(pulls_on(table), 5, feature_names=table.feature_names, n=4)
+    pulls = pulls_on(table).features[5]
     widths = [bar.get_width() for bar in ax.patches]
     np.testing.assert_allclose(widths, sorted(pulls, key=lambda pull: -abs(pull))[:4])
     assert ax.get_title().startswith("θ = ")

@@ -15,7 +15,7 @@ import cospan.report
 import report_cases as cases
 from cospan import compare, monitor
 from cospan.report import charts, document_of, format_of, fragment, render, terminal_lines
-from cospan.report.document import Card, Document, Notes, Table, Text
+from cospan.report.document import Card, Document, Figures, Notes, Table, Text
 from cospan.wording import of_hundred, sentence
 
 FEW = {"n_permutations": 49}
@@ -33,11 +33,13 @@ def classes(load, n, size=None):
     return compare({name: part.head(size) if size else part for name, part in parts.items()}, **FEW)
 
 
+def alike_table(k):
+    rows = np.random.default_rng(k).normal(50, 9, (90, 3))
+    return pd.DataFrame(rows, columns=["height", "weight", "age"])
+
+
 def alike(K):
-    rng = np.random.default_rng(0)
-    names = ["height", "weight", "age"]
-    return compare({f"day {k}": pd.DataFrame(rng.normal(50, 9, (90, 3)), columns=names)
-                    for k in range(K)}, **FEW)  # fmt: skip
+    return compare({f"day {k}": alike_table(k) for k in range(K)}, **FEW)
 
 
 def five_sets():
@@ -254,6 +256,28 @@ def test_columns_are_all_listed_the_changed_ones_first():
     assert all(row[2].chart is not None for row in table.rows)
 
 
+def test_a_relation_of_gaps_is_drawn_where_they_are():
+    rng = np.random.default_rng(0)
+    A, B = (pd.DataFrame(rng.normal(size=(600, 3)), columns=list("uvw")) for _ in range(2))
+    A.loc[:120, ["u", "v"]] = np.nan
+    B.loc[:120, "u"] = np.nan
+    B.loc[200:320, "v"] = np.nan
+    made = document_of(compare(A, B, **FEW))
+    section = next(one for one in made.sections if one.id == "relations")
+    figure = next(block for block in section.blocks if isinstance(block, Figures)).figures[0]
+    assert figure.title == "u is missing and v is missing."
+    assert "missing, where" in figure.text
+    assert [">100%<" in figure.chart.svg, ">0%<" in figure.chart.svg] == [True, True]
+
+
+def test_several_sets_with_other_columns_keep_their_map():
+    tables = {k: alike_table(k) for k in range(3)}
+    tables[2]["extra"] = 1.0
+    page = render(document_of(compare({f"day {k}": t for k, t in tables.items()}, **FEW)), "html")
+    assert "The sets on a map." in page
+    assert "extra" in words_of(page.split("<section")[0])
+
+
 def test_no_difference_says_what_would_have_been_seen():
     table = block_of("nothing different", "columns", Table)
     assert table.heads[3] == "Would be seen from"
@@ -344,6 +368,7 @@ def test_a_notebook_shows_the_verdict_and_folds_the_columns():
     text = fragment(result("mixed table"))
     assert "<script" not in text
     assert "<details>" in text
+    assert "<a href" not in text + fragment(result("five sets"))
     assert document("mixed table").card.title in text
     assert document("monitoring").card.title in watched()._repr_html_()
 

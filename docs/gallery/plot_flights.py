@@ -33,7 +33,7 @@ found = {
 # The AUC of every month against January, with its 95 % interval. The first point is January itself,
 # with other flights: there is nothing to find, and nothing is found.
 
-auc = {number: one.separation.auc for number, one in found.items()}
+auc = {number: one.size for number, one in found.items()}
 values = [float(one) for one in auc.values()]
 below = [one - one.low for one in auc.values()]
 above = [one.high - one for one in auc.values()]

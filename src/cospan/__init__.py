@@ -13,7 +13,7 @@ How the data flows, in order:
 5. `frame.align(Z)` gives every sample its `Alignment`: the angle θ, 0° for A, 90° for B.
 6. `evidence` says whether two sets differ, how much and in what; `sensitivity` how much that
    depends on the choices made; `directions`, `attribution` and `procrustes` what they
-   are made of; `audit` whose label looks wrong.
+   are made of; `audit_labels` whose label looks wrong.
 7. `compare` runs the whole pipeline in one call, for two or more sets;
    `AlignmentAngleClassifier` brings it to scikit-learn, `report` and `plots` show it, and `cli`
    is the command line.
@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Any
 from cospan._version import VERSION
 
 if TYPE_CHECKING:  # `as` says that a name is meant for others, too
-    from cospan.audit import audit_labels as audit_labels
-    from cospan.audit import importance_weights as importance_weights
     from cospan.comparison import Comparison as Comparison
+    from cospan.comparison import audit_labels as audit_labels
     from cospan.comparison import compare as compare
+    from cospan.comparison import importance_weights as importance_weights
     from cospan.decomposition import GSVD as GSVD
     from cospan.decomposition import gsvd as gsvd
     from cospan.decomposition import gsvds as gsvds
@@ -71,8 +71,7 @@ __version__ = VERSION
 # Public names and the modules they live in. They are imported on first use, so that `import
 # cospan` and `cospan --help` answer at once. (Keep the block for type checkers above in step.)
 _NAMES = {
-    "audit": "audit_labels importance_weights",
-    "comparison": "Comparison compare",
+    "comparison": "Comparison audit_labels compare importance_weights",
     "decomposition": "GSVD gsvd gsvds gsvdvals",
     "errors": "CospanError CospanWarning InputError MissingDependencyError ModelFileError "
     "SourceError",

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cospan.base.text import listed, number, plural, quoted
-from cospan.evidence import Size, Verdict, size_word
+from cospan.evidence import Size, size_word
 from cospan.wording import (
-    MADE_OF,
     SCHEMA,
+    made_of_sentence,
     of_hundred,
     sentence,
     set_names,
@@ -36,7 +36,7 @@ def comparison_sentences(found: Comparison) -> tuple[str, ...]:
     lines = [headline(found)]
     for word, pair in (("most", farthest), ("least", closest)):
         a, b = set_names([found.names[k] for k in pair])
-        times = of_hundred(found.pairs.between(*pair).auc)
+        times = of_hundred(found.sizes[pair])
         lines.append(f"{a} and {b} differ {word}: told apart {times} times in 100 (guessing: 50).")
     first = [sentence(one, found.verdict.sets, found.verdict.kinds.get(one.column, "number"))
              for one in found.findings if one.kind not in SCHEMA]  # fmt: skip
@@ -54,7 +54,7 @@ def headline(found: Comparison) -> str:
 
 def _sets_headline(found: Comparison) -> str:
     pairs, differing = found.by_size, found.differing
-    sizes = [found.pairs.between(*pair).auc for pair in pairs]
+    sizes = [found.sizes[pair] for pair in pairs]
     if differing is None:
         low, high = (of_hundred(size) for size in (sizes[-1], sizes[0]))
         return f"The {len(pairs):,} pairs are told apart {low} to {high} times in 100."
@@ -89,13 +89,6 @@ def columns_lead(found: Comparison) -> str:
         return f"{listed(names)} changed, of {plural(n, 'column')}."
     first = f"{quoted(names[0])}, {quoted(names[1])} and {quoted(names[2])}"
     return f"{len(names):,} of {plural(n, 'column')} changed: {first} most."
-
-
-def made_of_sentence(verdict: Verdict) -> str:
-    """Which part of the difference is largest."""
-    if not verdict.mostly:
-        return "What the difference is made of cannot be said."
-    return MADE_OF[verdict.mostly].format(share=f"{verdict.shares[verdict.mostly]:.0%}")
 
 
 #: An interval narrower than this has a digit more.

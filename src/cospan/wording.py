@@ -92,10 +92,11 @@ def _moved(one: Finding) -> str:
 def _share(one: Finding, what: str, sets: Pair) -> str:
     """What holds for a share of the rows of B, and what share it was in A."""
     x, y = shares_text(one.a, one.b)
+    here, there, share = (*sets, x) if one.b == 0 else (sets[1], sets[0], y)
+    text = f"{what} in {'all' if share == '100%' else share} of {here}"
     if one.a == 0 or one.b == 0:
-        here, there, share = (sets[1], sets[0], y) if one.a == 0 else (*sets, x)
-        return f"{what} in {share} of {here}, never in {there}"
-    return f"{what} in {y} of {sets[1]}, {'up' if one.b > one.a else 'down'} from {x}"
+        return f"{text}, never in {there}"
+    return f"{text}, {'up' if one.b > one.a else 'down'} from {x}"
 
 
 def _mean(one: Finding, sets: Pair, kind: str) -> str:
@@ -142,9 +143,11 @@ def _spread(one: Finding, sets: Pair, kind: str) -> str:
 
 
 def _shape(one: Finding, sets: Pair, kind: str) -> str:
-    at = float(one.detail)
+    if one.beyond >= PARTLY:
+        share = share_text(one.beyond)
+        return f"{quoted(one.column)} is outside the range of {sets[0]} in {share} of {sets[1]}"
     x, y = shares_text(one.a, one.b)
-    value = value_text(at, kind) if kind in ("date", "time of day", "duration") else number(at)
+    value = value_text(float(one.detail), kind)
     return f"rows with {quoted(one.column)} up to {value} {_moved(one)} from {x} to {y}"
 
 
@@ -190,13 +193,10 @@ def _given(one: Finding, sets: Pair, kind: str) -> str:
     given = f"for the same {quoted(one.second)}" if one.second else "given the other columns"
     if kind in ("category", "boolean"):
         return f"{given}, {quoted(one.column)} has other values in {sets[1]}"
-    if kind == "date":
-        moved = "later" if one.b > one.a else "earlier"
-        step = value_text(abs(one.b - one.a), "duration")
-    else:
-        moved = "higher" if one.b > one.a else "lower"
-        step = value_text(abs(one.b - one.a), kind if kind == "duration" else "number")
-    return f"{given}, {quoted(one.column)} is {step} {moved} in {sets[1]}"
+    apart, up = abs(one.b - one.a), one.b > one.a
+    step = value_text(apart, "duration") if kind in ("date", "duration") else number(apart, 2)
+    words = ("later", "earlier") if kind == "date" else ("higher", "lower")
+    return f"{given}, {quoted(one.column)} is {step} {words[0] if up else words[1]} in {sets[1]}"
 
 
 def _scatter(one: Finding, sets: Pair, kind: str) -> str:
@@ -223,7 +223,8 @@ def _relation(one: Finding, sets: Pair, kind: str) -> str:
     pair = " and ".join(
         f"{quoted(c)} = {quoted(level)}" if level else quoted(c) for c, level in ends
     )
-    return f"the correlation of {pair} {_moved(one)} from {x} to {y}"
+    moved = _moved(one) if min(one.a, one.b) >= 0 else "went"
+    return f"the correlation of {pair} {moved} from {x} to {y}"
 
 
 def _inside(one: Finding, sets: Pair, kind: str) -> str:
@@ -261,11 +262,6 @@ def _absurd(one: Finding, sets: Pair, kind: str) -> str:
     return f"{quoted(one.column)} has {values} in {where}, counted as missing"
 
 
-def _schema(one: Finding, sets: Pair, kind: str) -> str:
-    """Of a column that is not the same in both sets the data room says how."""
-    return one.detail
-
-
 def _of_window(one: Finding, sets: Pair, kind: str) -> str:
     if one.kind == "no data":
         return f"there is no data in {sets[1]}, where data was due"
@@ -276,7 +272,7 @@ def _of_window(one: Finding, sets: Pair, kind: str) -> str:
 
 
 _WRITERS = {
-    **dict.fromkeys(SCHEMA, _schema),
+    **dict.fromkeys(SCHEMA, lambda one, sets, kind: one.detail),  # the data room says how
     "mean": _mean,
     "spread": _spread,
     "shape": _shape,
@@ -332,7 +328,7 @@ def verdict_headline(verdict: Verdict) -> str:
         shared = any(one.kind in SCHEMA for one in verdict.findings)
         return f"{a} and {b} show no difference{' in the columns they share' if shared else ''}."
     if verdict.size not in AMOUNTS:
-        return f"{a} and {b} differ, by little."
+        return f"{a} and {b} differ only slightly."
     return f"{a} and {b} differ by {AMOUNTS[verdict.size]} amount."
 
 
@@ -354,7 +350,7 @@ def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
     if not verdict.differs and verdict.smallest:
         lines += unseen_sentence(verdict.smallest)
     if verdict.mostly:
-        lines.append(MADE_OF[verdict.mostly].format(share=f"{verdict.shares[verdict.mostly]:.0%}"))
+        lines.append(made_of_sentence(verdict))
     lines += [
         sentence(one, verdict.sets, kinds.get(one.column, "number"))
         for one in findings[:MOST_FINDINGS]
@@ -382,6 +378,13 @@ MADE_OF = {
     "shape": "Most of the change ({share}) is in how columns vary and relate, "
     "not in their averages.",
 }
+
+
+def made_of_sentence(verdict: Verdict) -> str:
+    """Which part of the difference is largest."""
+    if not verdict.mostly:
+        return "What the difference is made of cannot be said."
+    return MADE_OF[verdict.mostly].format(share=f"{verdict.shares[verdict.mostly]:.0%}")
 
 
 def size_sentence(size: Size) -> str:

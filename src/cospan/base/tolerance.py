@@ -143,6 +143,8 @@ SAME_VALUE = 1e-12
 UNIT_SUM = 1e-5
 # Of equally unusual rows the dearer one comes first: less than the step of any rank, 1/(n + 1).
 TIE_BREAK = 1e-6
+# Digits of scores: equal rows are to tie, whatever the rounding of a product.
+TIED_DIGITS = 9
 # A number of rows that is whole, or 0, but for rounding is that.
 COUNT_ROUNDING = 1e-9
 # m ones among n numbers have the variance p(1 - p), others less: sums are good to this.

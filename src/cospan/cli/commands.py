@@ -24,16 +24,14 @@ from cospan.cli.gates import Gate, broken
 from cospan.cli.terminal import Terminal
 from cospan.comparison import Comparison
 from cospan.comparison import compare as compare_sets
-from cospan.comparison.fitting import Model
 from cospan.comparison.opening import names_of
 from cospan.comparison.score_files import (
     check_table_path,
     csv_text,
     score_columns,
     table_file,
-    with_text_ids,
 )
-from cospan.comparison.scoring import Scorer
+from cospan.comparison.scoring import Model, Scorer
 from cospan.data import (
     EncodingPlan,
     Source,
@@ -187,7 +185,8 @@ def score(
         terminal.warn(str(change))
     with nullcontext() if output is None else table_file(output) as write:
         for number, chunk in enumerate(source.chunks()):
-            found = with_text_ids(score_columns(names, source.name, scorer.score(chunk)))
+            found = score_columns(names, source.name, scorer.score(chunk))
+            found["id"] = found["id"].astype(str)
             if write is None:
                 terminal.data(csv_text(found, header=number == 0))
             else:
@@ -237,7 +236,7 @@ def audit(
     reading: Options,
 ) -> None:  # fmt: skip
     """Check the labels of a table against the geometry of its classes."""
-    from cospan.audit import audit_labels
+    from cospan.comparison import audit_labels
     from cospan.comparison.rows import looking_elsewhere
 
     if output is not None:

@@ -12,6 +12,7 @@ import os
 import re
 import signal
 import sys
+import textwrap
 import threading
 import warnings
 from collections.abc import Iterable
@@ -124,8 +125,12 @@ class Terminal:
             console.print(Text(text, style=STYLES[style]), soft_wrap=True)
 
     def text(self, text: str) -> None:
-        """Plain lines to stdout."""
-        self.lines(("plain", line) for line in text.splitlines())
+        """Plain lines to stdout; on a terminal they are broken between words."""
+        given = text.splitlines()
+        if sys.stdout.isatty():
+            wrap = textwrap.TextWrapper(self.width, subsequent_indent="  ", break_long_words=False)
+            given = [line for one in given for line in wrap.wrap(one) or [""]]
+        self.lines(("plain", line) for line in given)
 
     @property
     def width(self) -> int:
@@ -197,7 +202,8 @@ class Terminal:
         from rich.text import Text
 
         console = self._bars.console if self._bars is not None else _console(sys.stderr)
-        console.print(Text(no_commands(printable(text)), style=style), soft_wrap=True)
+        line = Text(no_commands(printable(text)), style=style)
+        console.print(line, soft_wrap=not console.is_terminal)  # a log keeps it on one line
 
 
 def no_commands(text: str) -> str:

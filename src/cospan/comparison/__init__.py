@@ -6,11 +6,22 @@ a set's own out of fold (`scoring`), says how far apart each pair is and what ch
 looks for rows that belong elsewhere (`rows`); `pipeline` has these stages in order.
 
 What is found is a :class:`Comparison` (`result`): plain frozen data, which tables of scores
-(`score_files`), the report and the pictures read.
+(`score_files`), the report and the pictures read. `audit` finds labels that conflict with their
+row's angle, and `weights` make one set count like another.
 """
 
 from cospan.comparison.api import compare
+from cospan.comparison.audit import LabelAudit, audit_labels
 from cospan.comparison.result import Comparison
 from cospan.comparison.rows import Reason, RowToCheck
+from cospan.comparison.weights import importance_weights
 
-__all__ = ["Comparison", "Reason", "RowToCheck", "compare"]
+__all__ = [
+    "Comparison",
+    "LabelAudit",
+    "Reason",
+    "RowToCheck",
+    "audit_labels",
+    "compare",
+    "importance_weights",
+]

@@ -12,7 +12,7 @@ import numpy as np
 from cospan.comparison.opening import Asked, open_sets
 from cospan.comparison.pipeline import compare_sets
 from cospan.comparison.result import Comparison
-from cospan.comparison.score_files import score_columns, table_file, with_text_ids
+from cospan.comparison.score_files import score_columns, table_file
 from cospan.comparison.scoring import Scored
 from cospan.comparison.settings import Options, Progress, split_options
 from cospan.errors import InputError
@@ -111,21 +111,17 @@ def compare(
     if scores is not None:
         options["score_all"] = True
     settings, reading = split_options(options)
-    name_a, name_b, name_z = (x if x is None else str(x) for x in (name_a, name_b, name_z))
-    asked = Asked(A, B, Z, label, a, b, labels, (name_a, name_b, name_z))
+    called = (x if x is None else str(x) for x in (name_a, name_b, name_z))
+    opened = open_sets(Asked(A, B, Z, label, a, b, labels, *called), reading)
     run = partial(
-        compare_sets,
-        settings,
-        open_sets(asked, reading),
-        image_shape=image_shape,
-        options=reading,
-        progress=progress,
+        compare_sets, settings, opened, image_shape=image_shape, options=reading, progress=progress
     )
     if scores is None:
         return run()
     with table_file(scores) as write:
 
         def passed_on(names: Sequence[str], name: str, scored: Scored) -> None:
-            write(with_text_ids(score_columns(names, name, scored)))
+            # One set may number its rows, another name them.
+            write(score_columns(names, name, scored) | {"id": scored.ids.astype(str)})
 
         return run(sink=passed_on)

@@ -7,12 +7,15 @@ three classes or more, the one source is read once, and its rows go to their set
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from cospan.comparison.settings import Reading
+import numpy as np
+
+from cospan.comparison.settings import SourceOptions
 from cospan.data import (
+    Chunk,
     Source,
     Table,
     check_same_features,
@@ -33,13 +36,21 @@ class Asked(NamedTuple):
     """What a comparison is asked: the sets, where their classes are, and what to call them."""
 
     A: object
-    B: object
-    Z: object
+    B: object = None
+    Z: object = None
     label: object = None
     a: object = None
     b: object = None
     labels: object = None
-    names: tuple[str | None, str | None, str | None] = (None, None, None)  # of A, B and Z
+    name_a: str | None = None
+    name_b: str | None = None
+    name_z: str | None = None
+
+    def refuse(self, why: str, *names: str) -> None:
+        """Refuse what only two sets have, where there are others."""
+        for name in names:
+            if getattr(self, name) is not None:
+                raise InputError(f"{name}= is for two sets, A and B, and {why}; leave {name}= out.")
 
 
 class Opened(NamedTuple):
@@ -57,22 +68,52 @@ class Opened(NamedTuple):
         """The source whose features the others have, too."""
         return self.sources[0]
 
+    @property
+    def by_class(self) -> bool:
+        """Whether one source has the rows of all sets."""
+        return len(self.sources) < len(self.names)
 
-def open_sets(asked: Asked, options: Reading) -> Opened:
+    def parts_of(self, number: int, chunk: Chunk) -> Iterator[tuple[int, Chunk]]:
+        """The numbers of the sets in a chunk of one source, each with its rows."""
+        if chunk.labels is None or not self.by_class:
+            yield number, chunk
+            return
+        place = {value: k for k, value in enumerate(self.classes)}
+        own = np.array([place[value] for value in chunk.labels.tolist()], dtype=np.intp)
+        for k in np.unique(own).tolist():
+            yield k, chunk.take(np.flatnonzero(own == k))._replace(labels=None)
+
+
+def open_sets(asked: Asked, options: SourceOptions) -> Opened:
     """Open the sets and the rows to score with them."""
-    A, B, Z, label, a, b, labels, names = asked
+    A, B, label = asked.A, asked.B, asked.label
+    called: list[str | None] = [asked.name_a, asked.name_b]
+    values: list[object] = [asked.a, asked.b]
+    things: list[object] = [A, B]
     if isinstance(A, Mapping) and B is None and label is None:
-        things, called, values = _of_mapping(A, asked)
-    else:
-        things, called = [A, A if B is None else B], list(names[:2])
-        values = [a, b] if B is not None else _two_classes(asked, options)
-        if label is None and (a is not None or b is not None):
-            raise InputError("a= and b= name classes; label= must say where the classes are.")
-    if labels is not None and Z is None:
+        asked.refuse("A is a mapping of sets", "a", "b", "name_a", "name_b")
+        things, called, values = list(A.values()), [str(name) for name in A], [None] * len(A)
+        if len(set(called)) < len(called):
+            raise InputError("Two sets have the same name, as text; give each its own.")
+        if len(called) < 2:
+            how_many = "is one set" if called else "are no sets"
+            raise InputError(f"There {how_many} to compare; give two or more.")
+    elif B is None:
+        values = _classes(asked, options)
+        things = [A] * len(values)
+    if label is None and (asked.a is not None or asked.b is not None):
+        raise InputError("a= and b= name classes; label= must say where the classes are.")
+    if asked.labels is not None and asked.Z is None:
         raise InputError("labels= belong to Z, and there is no Z; pass the rows they label as Z=.")
-    groups, options = _groups_of(options, things, called)
-    if len(values) > 2 and B is None and label is not None:
-        _refuse_for_many("there are more", asked)
+    if len(things) > 2:
+        asked.refuse("there are more", "labels", "name_a", "name_b")
+    if len(things) > MOST_SETS:
+        raise InputError(
+            f"{'sets' if label is None else label}: there are more than {MOST_SETS} sets to "
+            "compare; choose fewer, or another column for label=."
+        )
+    groups, options = _groups_of(options, things)
+    if len(values) > 2 and label is not None:
         source = encode([_open(A, "A", {**options, "groups": groups[0], "label": label})])[0]
         opened = Opened(tuple(map(as_text, values)), [source], tuple(values))
     else:
@@ -80,94 +121,44 @@ def open_sets(asked: Asked, options: Reading) -> Opened:
         for k, (thing, value) in enumerate(zip(things, values, strict=True)):
             own = {"groups": groups[k], "label": label, "label_value": value}
             parts.append(_open(thing, called[k] or "AB"[k], {**options, **own}))
-        found = _called(parts, called, values)
-        opened = Opened(tuple(found), encode(parts, found), tuple(values))
-    if Z is None:
+        names = _names(parts, called, values)
+        opened = Opened(tuple(names), encode(parts, names), tuple(values))
+    if asked.Z is None:
         return opened
     if isinstance(groups[0], str):  # the further rows may have that column, too
         options = {**options, "drop": [*(options.get("drop") or ()), groups[0]]}
     further = _further(asked, opened.first, options)
-    name_z = names[2] or set_names([*opened.names, further.name])[-1]
+    name_z = asked.name_z or set_names([*opened.names, further.name])[-1]
     if name_z in opened.names:  # the table of rows must tell them apart
         name_z = f"{name_z} (scored)"
-    return opened._replace(further=further, name_z=name_z, labelled=labels is not None)
+    return opened._replace(further=further, name_z=name_z, labelled=asked.labels is not None)
 
 
-# ---- which sets --------------------------------------------------------------------------------
-
-
-def _of_mapping(
-    sets: Mapping[object, object], asked: Asked
-) -> tuple[list[object], list[str | None], list[object]]:
-    """The things of a mapping, their names, and no classes."""
-    _refuse("A is a mapping of sets", a=asked.a, b=asked.b, name_a=asked.names[0])
-    _refuse("A is a mapping of sets", name_b=asked.names[1])
-    names = [str(name) for name in sets]
-    if len(set(names)) < len(names):
-        raise InputError("Two sets have the same name, as text; give each its own.")
-    if len(names) < 2:
-        how_many = "is one set" if names else "are no sets"
-        raise InputError(f"There {how_many} to compare; give two or more.")
-    if len(names) > 2:
-        _refuse_for_many("there are more", asked)
-    refuse_too_many(len(names), "sets")
-    return list(sets.values()), list(names), [None] * len(names)
-
-
-def _two_classes(asked: Asked, options: Reading) -> list[object]:
+def _classes(asked: Asked, options: SourceOptions) -> list[object]:
     """The classes to take out of one table: those named, or all there are."""
-    A, label, a, b = asked.A, asked.label, asked.a, asked.b
+    A, _, _, label, a, b, *_ = asked
     if label is None:
         raise InputError(
             "only one set is given; pass a second one, or label=, a= and b= for two classes of it."
         )
-    if isinstance(A, Mapping) and any(isinstance(one, Mapping) for one in A.values()):
-        raise InputError("label= takes the classes of one table; pass it instead of a mapping.")
-    if a is None or b is None:
-        reading = {name: value for name, value in options.items() if name != "groups"}
-        found = sorted(open_source(A, label=label, **reading).classes(), key=_natural)
-        if len(found) == 1:
+    if a is not None and b is not None:
+        if str(a) == str(b):
             raise InputError(
-                f"{label!r} holds one class only ({listing(found)}); two are needed to compare "
-                "them."
+                f"both sets are class {str(a)!r}; name two different classes as a= and b=."
             )
-        if a is None and b is None:
-            refuse_too_many(len(found), str(label))
-            return list(found)
-        if len(found) != 2:
-            raise InputError(
-                f"{label!r} holds {len(found)} classes ({listing(found)}); say which two to "
-                "compare with a= and b=."
-            )
-        other = next(one for one in found if str(one) != str(b if a is None else a))
-        a, b = (other, b) if a is None else (a, other)
-    if str(a) == str(b):
+        return [a, b]
+    if a is not None or b is not None:
+        raise InputError("name two classes, a= and b=; label= alone takes all there are.")
+    reading = {name: value for name, value in options.items() if name != "groups"}
+    found = sorted(open_source(A, label=label, **reading).classes(), key=_natural)
+    if len(found) == 1:
         raise InputError(
-            f"both sets are class {str(a)!r}; name two different classes as a= and b=."
+            f"{label!r} holds one class only ({listing(found)}); two are needed to compare them."
         )
-    return [a, b]
+    return list(found)
 
 
-def _refuse_for_many(why: str, asked: Asked) -> None:
-    _refuse(why, labels=asked.labels, name_a=asked.names[0], name_b=asked.names[1])
-
-
-def _refuse(why: str, **given: object) -> None:
-    """Mappings and classes name the sets themselves; labels of Z are checked against two only."""
-    for name, value in given.items():
-        if value is not None:
-            raise InputError(f"{name}= is for two sets, A and B, and {why}; leave {name}= out.")
-
-
-def refuse_too_many(n: int, name: str) -> None:
-    if n > MOST_SETS:
-        raise InputError(
-            f"{name}: there are more than {MOST_SETS} sets to compare; "
-            f"choose fewer, or another column for label=."
-        )
-
-
-def _called(
+def _names(
     parts: Sequence[Source | Table], given: Sequence[str | None], values: Sequence[object]
 ) -> list[str]:
     """What the sets are called: as asked, or after their classes or files."""
@@ -186,15 +177,13 @@ def names_of(paths: Sequence[str]) -> list[str]:
 
 
 def _groups_of(
-    options: Reading, things: Sequence[object], names: Sequence[str | None]
-) -> tuple[list[object], Reading]:
+    options: SourceOptions, things: Sequence[object]
+) -> tuple[list[object], SourceOptions]:
     """The groups of each set, and the other options."""
     groups = options.get("groups")
     rest = {name: value for name, value in options.items() if name != "groups"}
     if groups is None or isinstance(groups, str) or things[0] is things[1]:
         return [groups] * len(things), rest
-    if isinstance(groups, Mapping) and set(groups) == set(names):
-        return [groups[name] for name in names], rest
     if isinstance(groups, list | tuple) and len(groups) == len(things):
         return list(groups), rest
     raise InputError(
@@ -203,10 +192,7 @@ def _groups_of(
     )
 
 
-# ---- sources -----------------------------------------------------------------------------------
-
-
-def _open(thing: object, name: str, options: Reading) -> Source | Table:
+def _open(thing: object, name: str, options: SourceOptions) -> Source | Table:
     """A file keeps its own name for messages; a variable has none, so it gets the set's."""
     if isinstance(thing, Summary):
         raise InputError(
@@ -221,9 +207,9 @@ def _open(thing: object, name: str, options: Reading) -> Source | Table:
     return open_source(thing, name=None if named else name, **options)
 
 
-def _further(asked: Asked, first: Source, options: Reading) -> Source:
+def _further(asked: Asked, first: Source, options: SourceOptions) -> Source:
     """Z, opened, with the features of the sets, encoded as the first set is."""
-    name, Z, label, labels = asked.names[2], asked.Z, asked.label, asked.labels
+    name, Z, label, labels = asked.name_z, asked.Z, asked.label, asked.labels
     opened: Source | Table | None = None
     known = isinstance(Z, Source | Table) or (isinstance(Z, str) and Z == "-")
     if labels is None and isinstance(label, str) and not known:

@@ -17,21 +17,14 @@ import numpy as np
 from cospan._version import VERSION
 from cospan.base.notes import Note, warn
 from cospan.base.text import plural
-from cospan.comparison.fitting import Model, fit_models, usual_rows
+from cospan.comparison.fitting import fit_models, usual_rows
 from cospan.comparison.opening import Opened
-from cospan.comparison.pairs import Whole, separate_pairs, study_pair
-from cospan.comparison.reading import (
-    SAMPLE_SEED,
-    OwnRows,
-    ReadSet,
-    ReadSets,
-    read_sets,
-    watched,
-)
+from cospan.comparison.pairs import profiles_of, sizes_of, study_pair, totals_of
+from cospan.comparison.reading import ReadSet, ReadSets, read_sets, watched
 from cospan.comparison.result import Comparison
-from cospan.comparison.rows import Checked, check_labels, check_rows, sides_of_labels
-from cospan.comparison.scoring import Group, Scorer, Sink, Tally
-from cospan.comparison.settings import Progress, Reading, Settings
+from cospan.comparison.rows import check_labels, check_rows, sides_of_labels
+from cospan.comparison.scoring import Group, Model, Scorer, Sink, Tally
+from cospan.comparison.settings import Progress, Settings, SourceOptions
 from cospan.data import Chunk, listing
 from cospan.errors import InputError
 from cospan.evidence import FEWEST_ROWS, Changes
@@ -52,7 +45,7 @@ def compare_sets(
     opened: Opened,
     *,
     image_shape: tuple[int, ...] | None,
-    options: Reading,
+    options: SourceOptions,
     progress: Progress | None = None,
     sink: Sink | None = None,
 ) -> Comparison:
@@ -70,21 +63,21 @@ def compare_sets(
             in_all = sum(one.rows for one in read.sets)
             settings = replace(settings, score_all=in_all <= SCORED_ROWS)
         say("fitting the sets", 0, 1)
-        models = fit_models(read, settings, picture=shape is not None)
+        scorer = fit_models(read, settings, picture=shape is not None)
+        scorer = scorer._replace(usual=usual_rows(read))
         say("fitting the sets", 1, 1)
-        scorer = Scorer(models.whole, settings.weighting, models, usual_rows(read))
         groups = _score_own(read, scorer, bool(settings.score_all), sink)
         further = _score_further(opened, scorer, read, sink)
     finally:  # after an error too: a column left out may be the reason
         warn(note for note in _source_notes(opened) if note.loud)
-    every = groups if further is None else [*groups, further]
-    model = models.whole
+    model, audit = scorer.model, None
     # Where rows are repeated beyond chance, each is to count once.
-    pairs = separate_pairs(groups, model, copies=read.dealing.by != "values")
+    sizes = sizes_of(groups, copies=read.dealt_by != "values")
     if opened.labelled and further is not None:
-        checked = check_labels(groups, (names[0], names[1]), further, opened.classes)
+        further, audit = check_labels(groups, names, further)
     else:
-        checked = check_rows(groups)
+        groups = check_rows(groups)
+    every = groups if further is None else (*groups, further)
     features = first.feature_names or _made_names(first.n_features, shape)
     schema = tuple(dict.fromkeys(one for source in opened.sources for one in source.changes))
     changes: Changes | None = None
@@ -97,38 +90,39 @@ def compare_sets(
             names=(names[0], names[1]),
             features=features,
             plan=first.plan,
-            size=pairs.between(0, 1).auc,
-            to_check=checked.to_check(every),
+            size=sizes[0, 1],
+            scored=every,
             schema=schema,
             permutations=settings.n_permutations,
             seed=settings.seed,
-            whole=Whole.of(opened, read.sets, groups),
+            profiles=profiles_of(opened),
+            totals=totals_of(read.sets),
         )
         say("testing for a difference", 1, 1)
         directions = model
     else:
         directions = ManyFrame.of_costs([one.summary for one in read.sets], model, names)
-    warn((*model.notes, *checked.notes))
+    warn(model.notes)
     given = {name: value for name, value in options.items() if value is not None}
     if not isinstance(given.get("groups", ""), str):
         given["groups"] = "given"
     return Comparison(
         names=names,
-        groups=tuple(groups),
+        groups=groups,
         further=further,
         fitted=model,
-        pairs=pairs,
-        checked=checked,
+        sizes=sizes,
         directions=directions,
         samples=_samples(read.sets, settings.seed),
         feature_names=features,
         image_shape=shape,
         settings={**settings.as_dict(), **given},
-        warnings=tuple(dict.fromkeys(_notes(opened, model, every, checked, changes))),
+        warnings=tuple(dict.fromkeys(_notes(opened, model, every, changes))),
         schema_changes=schema,
         version=VERSION,
         seconds=time.perf_counter() - started,
         _changes=changes,
+        _audit=audit,
     )
 
 
@@ -153,14 +147,15 @@ def _made_names(n: int, shape: tuple[int, ...] | None) -> tuple[str, ...]:
     return tuple(f"pixel {','.join(map(str, place))}" for place in np.ndindex(shape))
 
 
-def _score_own(read: ReadSets, scorer: Scorer, every: bool, sink: Sink | None) -> list[Group]:
+def _score_own(read: ReadSets, scorer: Scorer, every: bool, sink: Sink | None) -> tuple[Group, ...]:
     """Score the sets' own rows, each by the model of the folds that it is not in."""
-    tallies = [Tally(scorer, k, SAMPLE_SEED) for k in range(len(read.sets))]
-    for part in read.rows(every):
-        scored = tallies[part.number].add(part)
+    tallies = [Tally(scorer, k) for k in range(len(read.sets))]
+    for k, chunk, dealt in read.rows(every):
+        scored = tallies[k].add(chunk, dealt)
         if sink is not None:
-            sink(read.opened.names, read.sets[part.number].name, scored)
-    return [tally.finish(one.name, one.rows) for tally, one in zip(tallies, read.sets, strict=True)]
+            sink(read.opened.names, read.sets[k].name, scored)
+    both = zip(tallies, read.sets, strict=True)
+    return tuple(tally.finish(one.name, one.rows) for tally, one in both)
 
 
 def _score_further(
@@ -169,14 +164,13 @@ def _score_further(
     """Score the rows that belong to no set."""
     if opened.further is None:
         return None
-    a, b = opened.names[:2]
-    sides = partial(sides_of_labels, names=(a, b), classes=opened.classes)
-    tally = Tally(scorer, None, SAMPLE_SEED, sides if opened.labelled else None)
+    sides = partial(sides_of_labels, names=opened.names, classes=opened.classes)
+    tally = Tally(scorer, None, sides if opened.labelled else None)
     done = 0
     for chunk in watched(opened.further, f"scoring {opened.name_z}", read.progress):
-        dealt = dealt_by_number(done + np.arange(len(chunk.rows)), read.dealing.n_folds)
+        dealt = dealt_by_number(done + np.arange(len(chunk.rows)), read.n_folds)
         done += len(dealt)
-        scored = tally.add(OwnRows(-1, chunk, dealt))
+        scored = tally.add(chunk, dealt)
         if sink is not None:
             sink(opened.names, opened.name_z, scored)
     return tally.finish(opened.name_z)
@@ -206,7 +200,6 @@ def _notes(
     opened: Opened,
     model: Model,
     groups: Sequence[Group],
-    checked: Checked,
     changes: Changes | None,
 ) -> Iterator[Note]:
     """The notes on a comparison, those of the sources first."""
@@ -214,15 +207,16 @@ def _notes(
     yield from model.notes
     if changes is not None:
         yield from _of_pair(changes)
-    yield from checked.notes
     for group in groups:
         yield from _of_group(group, model)
     yield from _constant(opened, model)
     if model.curve is not None and (changes is None or changes.verdict.differs):
         yield Note("curved", CURVED)
-    flagged = float(np.mean(checked.flagged))
+    labelled = opened.labelled
+    checked = [group.elsewhere for group in groups if (group.own is None) == labelled]
+    flagged = float(np.mean(np.concatenate(checked)))
     if flagged > WORTH_SAYING:
-        rows = "labelled rows" if checked.of == "z" else "rows"
+        rows = "labelled rows" if labelled else "rows"
         other = "the other" if model.geometry.n_sets == 2 else "another"
         yield Note("rows elsewhere", f"{flagged:.0%} of the {rows} look more like {other} set.")
 

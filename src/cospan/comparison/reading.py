@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cospan.base import arrays
 from cospan.base.keys import Keys, mixed, row_keys, text_keys
+from cospan.base.types import Index
 from cospan.comparison.opening import Opened
 from cospan.comparison.settings import Progress
 from cospan.data import Chunk, Source, read_ahead
@@ -48,8 +47,6 @@ SAMPLE_BYTES = 3 * 2**24  # 48 MB a set
 #: relabellings.
 QUICK_COLUMNS, FEWEST_REPEATED, REPEAT_LABELLINGS = 16, 3, 99
 
-Folds = NDArray[np.intp]
-
 
 class ReadSet(NamedTuple):
     """A set after one pass: `sample` holds some of its rows, or all."""
@@ -68,99 +65,68 @@ class ReadSet(NamedTuple):
         return self.folds.whole
 
 
-class OwnRows(NamedTuple):
-    """Rows of one set, the set's number, and the fold of each row."""
-
-    number: int
-    chunk: Chunk
-    dealt: Folds
-
-
-class Dealing(NamedTuple):
-    """How rows are dealt to folds: by their ``"number"``, ``"group"`` or ``"values"``."""
-
-    n_folds: int
-    by: str = "number"
-    salt: int = 0
-
-    def keys_of(self, chunk: Chunk) -> Keys:
-        """What rows share that must share a fold."""
-        if self.by == "group":
-            assert chunk.groups is not None  # it was asked for
-            return text_keys(chunk.groups)
-        return value_keys(chunk)
-
-    def folds_of(self, chunk: Chunk, numbers: NDArray[np.intp]) -> Folds:
-        """The fold of each row, given their running numbers."""
-        if self.by == "number":
-            return dealt_by_number(numbers, self.n_folds)
-        return dealt_by_key(self.keys_of(chunk), self.n_folds, self.salt)
-
-
-def value_keys(chunk: Chunk) -> Keys:
-    """Equal for rows of equal values, also in the levels that share a feature."""
-    keys = row_keys(list(np.asarray(chunk.rows).T))
-    return keys if chunk.merged is None else mixed(keys, chunk.merged)
-
-
 @dataclass
 class ReadSets:
     """The sets of a comparison after one pass; their rows can be gone through again."""
 
     opened: Opened
     sets: list[ReadSet]
-    dealing: Dealing
+    n_folds: int
     progress: Progress | None
+    dealt_by: str = "number"  # or "group", or "values"
+    salt: int = 0
     _mapped: tuple[RowMap, list[FoldedSummary]] | None = None
 
     @property
     def complete(self) -> bool:
         return all(one.complete for one in self.sets)
 
-    @property
-    def order(self) -> list[int]:
-        """Numbers of more than two sets in an order that depends on their rows alone."""
-        both = [one.summary for one in self.sets]
-        if len(both) == 2:
-            return [0, 1]
-        keys = [(one.n, one.trace, *arrays.to_numpy(one.mean)) for one in both]
-        return sorted(range(len(both)), key=keys.__getitem__)
+    def rows(self, every: bool) -> Iterator[tuple[int, Chunk, Index]]:
+        """The rows once more, with the number of their set and the fold of each.
 
-    def rows(self, every: bool) -> Iterator[OwnRows]:
-        """The rows once more: `every` one, by a second pass where only a sample was kept."""
-        alone = len(self.opened.sources) == len(self.sets)
+        `every` one, by a second pass where only a sample was kept.
+        """
         for number, source in enumerate(self.opened.sources):
-            mine = [number] if alone else range(len(self.sets))
+            mine = range(len(self.sets)) if self.opened.by_class else [number]
             if not every or all(self.sets[k].complete for k in mine):
-                for k in mine:
-                    yield OwnRows(k, self.sets[k].sample, self.of_sample(self.sets[k]))
+                yield from ((k, self.sets[k].sample, self.of_sample(self.sets[k])) for k in mine)
                 continue
             done = [0] * len(self.sets)
             for chunk in watched(source, f"scoring {source.name}", self.progress):
-                for k, part in parts_of(self.opened, number, chunk):
+                for k, part in self.opened.parts_of(number, chunk):
                     numbers = done[k] + np.arange(len(part.rows))
-                    yield OwnRows(k, part, self.dealing.folds_of(part, numbers))
+                    yield k, part, self._folds_of(part, numbers)
                     done[k] += len(part.rows)
 
-    def of_sample(self, one: ReadSet) -> Folds:
+    def of_sample(self, one: ReadSet) -> Index:
         """The folds of a set's sample."""
-        return self.dealing.folds_of(one.sample, np.sort(one.folds.sample.index))
+        return self._folds_of(one.sample, np.sort(one.folds.sample.index))
 
-    def by_fold(self, summarise: Callable[[NDArray[np.floating]], Summary]) -> list[Parts]:
+    def _folds_of(self, chunk: Chunk, numbers: Index) -> Index:
+        if self.dealt_by == "number":
+            return dealt_by_number(numbers, self.n_folds)
+        return dealt_by_key(self._keys_of(chunk), self.n_folds, self.salt)
+
+    def _keys_of(self, chunk: Chunk) -> Keys:
+        """What rows share that must share a fold."""
+        if self.dealt_by == "group" and chunk.groups is not None:
+            return text_keys(chunk.groups)
+        return value_keys(chunk)
+
+    def _by_fold(self, summarise: Callable[[np.ndarray], Summary]) -> list[list[Summary | None]]:
         """Summaries of each set's folds, made of all rows."""
-        found: list[Parts] = [[None] * self.dealing.n_folds for _ in self.sets]
-        for part in self.rows(True):
-            for fold in np.unique(part.dealt).tolist():
-                one = summarise(part.chunk.rows[part.dealt == fold])
-                known = found[part.number][fold]
-                found[part.number][fold] = one if known is None else known + one
+        found: list[list[Summary | None]] = [[None] * self.n_folds for _ in self.sets]
+        for k, chunk, dealt in self.rows(True):
+            for fold in np.unique(dealt).tolist():
+                one, known = summarise(chunk.rows[dealt == fold]), found[k][fold]
+                found[k][fold] = one if known is None else known + one
         return found
 
     def mapped(self, mapping: RowMap) -> list[FoldedSummary]:
         """Summaries of rows read through a map; kept for who asks for the same one."""
         if self._mapped is None or self._mapped[0] is not mapping:
             none, nowhere = RowSample.empty(mapping.n_features), np.zeros(0, dtype=np.intp)
-            found = self.by_fold(lambda rows: mapped_summary(rows, None, mapping))
+            found = self._by_fold(lambda rows: mapped_summary(rows, None, mapping))
             folds = [FoldedSummary(tuple(parts), none, nowhere) for parts in found]
             self._mapped = (mapping, folds)
         return self._mapped[1]
@@ -171,8 +137,8 @@ class ReadSets:
         grouped = any(chunk.groups is not None for chunk in samples)
         if not grouped and not self._repeat(samples):
             return self
-        dealing = self.dealing._replace(by="group" if grouped else "values")
-        salt = best_salt([dealing.keys_of(chunk) for chunk in samples], dealing.n_folds)
+        again = replace(self, dealt_by="group" if grouped else "values")
+        salt = best_salt([again._keys_of(chunk) for chunk in samples], self.n_folds)
         if salt is None and grouped:
             raise InputError(
                 "groups= has one group in a set, and a model of the other groups is to judge each; "
@@ -180,17 +146,16 @@ class ReadSets:
             )
         if salt is None:
             return self
-        again = replace(self, dealing=dealing._replace(salt=salt))
-        options = SummaryOptions(exact, sample_size=0)
-        names, found = self.opened.first.feature_names, []
-        made = again.by_fold(
+        again.salt = salt
+        options, names = SummaryOptions(exact, sample_size=0), self.opened.first.feature_names
+        made = again._by_fold(
             lambda rows: replace(of_rows(rows, None, options), feature_names=names)
         )
-        for one, parts in zip(self.sets, made, strict=True):
+        for k, (one, parts) in enumerate(zip(self.sets, made, strict=True)):
             sample = one.folds.sample
             dealt = again.of_sample(one)[np.argsort(np.argsort(sample.index))]
-            found.append(one._replace(folds=FoldedSummary(tuple(parts), sample, dealt)))
-        return replace(again, sets=found)
+            again.sets[k] = one._replace(folds=FoldedSummary(tuple(parts), sample, dealt))
+        return again
 
     def _repeat(self, samples: Sequence[Chunk]) -> bool:
         """Are rows of any set repeated beyond chance, within it or in the others?"""
@@ -212,21 +177,9 @@ class ReadSets:
         return False
 
 
-Parts = list[Summary | None]
-
-
-def joined_keys(keys: Sequence[Keys | None]) -> Keys | None:
-    """The keys of several sets' rows; None where one has none."""
-    known = [one for one in keys if one is not None]
-    return np.concatenate(known) if len(known) == len(keys) else None
-
-
 @dataclass(frozen=True)
 class Again:
-    """Reads all rows once more, through a map: summaries of the sets, or of all folds but one.
-
-    In the order in which the sets are fitted.
-    """
+    """Reads all rows once more, through a map: summaries of the sets, or of all folds but one."""
 
     sets: ReadSets
     fold: int | None = None
@@ -236,8 +189,20 @@ class Again:
         return self.sets.complete
 
     def __call__(self, mapping: RowMap) -> list[Summary]:
-        folds = [self.sets.mapped(mapping)[k] for k in self.sets.order]
+        folds = self.sets.mapped(mapping)
         return [one.whole if self.fold is None else one.without(self.fold) for one in folds]
+
+
+def value_keys(chunk: Chunk) -> Keys:
+    """Equal for rows of equal values, also in the levels that share a feature."""
+    keys = row_keys(list(np.asarray(chunk.rows).T))
+    return keys if chunk.merged is None else mixed(keys, chunk.merged)
+
+
+def joined_keys(keys: Sequence[Keys | None]) -> Keys | None:
+    """The keys of several sets' rows; None where one has none."""
+    known = [one for one in keys if one is not None]
+    return np.concatenate(known) if len(known) == len(keys) else None
 
 
 # ---- the pass ----------------------------------------------------------------------------------
@@ -246,47 +211,44 @@ class Again:
 def read_sets(opened: Opened, exact: bool, progress: Progress | None) -> ReadSets:
     """One pass over each source; rows that belong together end up in one fold."""
     n_folds = min(fold_count(one.n_features, one.n_rows) for one in opened.sources)
-    source, alone = opened.first, len(opened.sources) == len(opened.names)
-    size = sample_size(source.n_features)
+    first, names = opened.first, opened.names
+    size = rows_within(SAMPLE_BYTES, first.n_features, SAMPLE_ROWS)
     # Numbered rows: the sample is the same wherever the rows are read, and in whatever order.
-    options = [SummaryOptions(exact, size, SAMPLE_SEED, x, first_row=0) for x in opened.names]
-    growing = [_Growing(one, n_folds, source, small=not alone) for one in options]
-    found: dict[int, ReadSet] = {}
+    options = [SummaryOptions(exact, size, SAMPLE_SEED, name, first_row=0) for name in names]
+    beside: list[Reservoir[Chunk]] = [Reservoir(size, SAMPLE_SEED) for _ in names]
+    growing = [
+        FoldBuilder(one, n_folds, feature_names=first.feature_names, small=opened.by_class)
+        for one in options
+    ]
+    lazy: dict[int, FoldedSummary] = {}
     for number, source in enumerate(opened.sources):
         if source.lazy is not None:  # a Dask collection: its workers summarise, and that comes here
-            folds = folded_summary_of(source.lazy, options[number], n_folds)
-            found[number] = _with_own_rows(opened.names[number], folds)
+            lazy[number] = folded_summary_of(source.lazy, options[number], n_folds)
             continue
-        stage = f"reading {opened.names[number] if alone else source.name}"
+        stage = f"reading {source.name if opened.by_class else names[number]}"
         for chunk in watched(source, stage, progress):
-            for k, part in parts_of(opened, number, chunk):
-                growing[k].add(part)
-    for k, name in enumerate(opened.names):
-        seen = found[k].rows if k in found else growing[k].seen
+            for k, part in opened.parts_of(number, chunk):
+                beside[k].add(part._replace(rows=None))
+                growing[k].take(part.rows)
+    sets = []
+    for k, name in enumerate(names):
+        seen = lazy[k].whole.count if k in lazy else growing[k].count
         if seen < 2:
-            advice = "" if alone else " Take another column as label=, or two classes by a= and b=."
-            how_many = "one row" if seen else "no rows"
-            raise InputError(f"{name} has {how_many}; a set needs at least 2, better 30.{advice}")
-    sets = [found.get(k) or growing[k].finish(name) for k, name in enumerate(opened.names)]
-    return ReadSets(opened, sets, Dealing(n_folds), progress).dealt_together(exact)
-
-
-def sample_size(n_features: int) -> int:
-    """How many rows of a set are kept while it is read."""
-    return rows_within(SAMPLE_BYTES, n_features, SAMPLE_ROWS)
-
-
-def parts_of(opened: Opened, number: int, chunk: Chunk) -> Iterator[tuple[int, Chunk]]:
-    """The numbers of the sets in a chunk of one source, each with its rows."""
-    if len(opened.sources) == len(opened.names):
-        yield number, chunk
-        return
-    assert chunk.labels is not None  # the source was opened with them
-    labels = chunk.labels.tolist()
-    place = {value: k for k, value in enumerate(opened.classes)}
-    own = np.array([place[value] for value in labels], dtype=np.intp)
-    for k in np.unique(own).tolist():
-        yield k, chunk.take(np.flatnonzero(own == k))._replace(labels=None)
+            advice = " Take another column as label=, or two classes by a= and b=."
+            raise InputError(
+                f"{name} has {'one row' if seen else 'no rows'}; a set needs at least 2, better "
+                f"30.{advice if opened.by_class else ''}"
+            )
+        folds = lazy[k] if k in lazy else growing[k].finish()
+        order = np.argsort(folds.sample.index)
+        rows, places = folds.sample.rows[order], folds.sample.index[order]
+        sample = Chunk(rows, places)
+        if k not in lazy:
+            # The folds drew the same numbers for their sample: its rows have the names kept here.
+            kept = beside[k].result().take(np.searchsorted(beside[k].positions, places))
+            sample = kept._replace(rows=rows.astype(first.dtype, copy=False))
+        sets.append(ReadSet(name, folds, sample, int(seen)))
+    return ReadSets(opened, sets, n_folds, progress).dealt_together(exact)
 
 
 def watched(source: Source, stage: str, progress: Progress | None) -> Iterator[Chunk]:
@@ -299,38 +261,3 @@ def watched(source: Source, stage: str, progress: Progress | None) -> Iterator[C
             progress(stage, done, source.n_rows)
     if progress is not None:
         progress(stage, done, done)  # now the number is known, also of a stream
-
-
-def _with_own_rows(name: str, folds: FoldedSummary) -> ReadSet:
-    """With the rows that a summary carries, in their own order."""
-    order = np.argsort(folds.sample.index)
-    sample = Chunk(folds.sample.rows[order], folds.sample.index[order])
-    return ReadSet(name, folds, sample, int(folds.whole.count))
-
-
-class _Growing:
-    """A set that is met chunk by chunk: what lies beside its sample, and folds that grow."""
-
-    def __init__(
-        self, options: SummaryOptions, n_folds: int, source: Source, *, small: bool
-    ) -> None:
-        self._source = source
-        self._beside: Reservoir[Chunk] = Reservoir(options.sample_size, options.seed)
-        self._folds = FoldBuilder(options, n_folds, feature_names=source.feature_names, small=small)
-
-    @property
-    def seen(self) -> int:
-        return self._beside.seen
-
-    def add(self, chunk: Chunk) -> None:
-        self._beside.add(chunk._replace(rows=None))
-        self._folds.take(chunk.rows)
-
-    def finish(self, name: str) -> ReadSet:
-        folds, beside = self._folds.finish(), self._beside.result()
-        # The folds drew the same numbers for their sample: its rows have the names kept here.
-        kept = folds.sample
-        order = np.argsort(kept.index)
-        place = np.searchsorted(self._beside.positions, kept.index[order])
-        rows = kept.rows[order].astype(self._source.dtype, copy=False)
-        return ReadSet(name, folds, beside.take(place)._replace(rows=rows), self.seen)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,15 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cospan.audit import LabelAudit
 from cospan.base.notes import Note
 from cospan.base.tables import json_text, make_dataframe, plain
 from cospan.base.types import DataFrame, Floats, Record
-from cospan.comparison.fitting import Model, as_classifier
-from cospan.comparison.pairs import Pairs, place_sets, study_pair
-from cospan.comparison.rows import Checked, RowToCheck, Usual, check_rows, find_rows, weights_of
+from cospan.comparison.audit import LabelAudit
+from cospan.comparison.pairs import place_sets, study_pair
+from cospan.comparison.rows import RowToCheck, Usual, check_rows, find_rows, weights_of
 from cospan.comparison.score_files import joined, score_columns
-from cospan.comparison.scoring import Group, Names, pair_angle
+from cospan.comparison.scoring import Group, Model, Names, pair_angle
 from cospan.data import Chunk, SchemaChange
 from cospan.errors import InputError
 from cospan.evidence import (
@@ -29,7 +27,6 @@ from cospan.evidence import (
     Finding,
     PairTable,
     Reading,
-    Separation,
     Size,
     Verdict,
     columns_of,
@@ -68,8 +65,8 @@ class Comparison:
         The scored rows of each set; ``further`` are those that belong to no set, or None.
     fitted : JointFrame or SetCosts
         What was fitted to the sets.
-    pairs : Pairs
-        How far apart the sets of each pair are.
+    sizes : dict
+        How different the sets of each pair (i, j) are, i < j.
     directions : JointFrame or ManyFrame
         Of two sets the joint frame; of more the directions that all sets have, some, or one.
     samples : tuple of Chunk
@@ -103,8 +100,7 @@ class Comparison:
     groups: tuple[Group, ...]
     further: Group | None
     fitted: Model
-    pairs: Pairs
-    checked: Checked = field(repr=False)
+    sizes: dict[tuple[int, int], Size]
     directions: JointFrame | ManyFrame
     samples: tuple[Chunk, ...]
     feature_names: tuple[str, ...]
@@ -115,6 +111,7 @@ class Comparison:
     version: str
     seconds: float
     _changes: Changes | None = None
+    _audit: LabelAudit | None = None  # of the labels of further rows
     _pairs: dict[tuple[int, int], Comparison] = field(default_factory=dict)
 
     # ---- two sets, or the two that differ most -------------------------------------------------
@@ -122,12 +119,7 @@ class Comparison:
     @property
     def size(self) -> Size:
         """How different two sets are: the AUC of the angle, with ``.low`` and ``.high``."""
-        return self.separation.auc
-
-    @property
-    def separation(self) -> Separation:
-        """The size with Fisher-Rao and Hellinger distance and the overlap."""
-        return self.pairs.between(*self._farthest)
+        return self.sizes[self._farthest]
 
     @cached_property
     def changes(self) -> Changes:
@@ -174,9 +166,23 @@ class Comparison:
     @property
     def model(self) -> JointFrame | AlignmentAngleClassifier:
         """What scores more rows, and can be saved by :func:`cospan.save`."""
+        from cospan.estimator import AlignmentAngleClassifier
+
         if isinstance(self.fitted, JointFrame):
             return self.fitted
-        return as_classifier(self.fitted, self.names)
+        g = self.fitted.geometry
+        given: Record = {"units": g.units, "pooling": g.pooling, "dof": g.dof}
+        if not g.affine:
+            center = g.center if g.center_mode == "given" else g.center_mode
+            given = {"center": center, "balance": g.balance}
+        return AlignmentAngleClassifier.from_fitted(
+            self.fitted,
+            np.array(self.names),
+            span=g.span,
+            shrinkage=g.shrinkage,
+            tol=g.tol,
+            **given,
+        )
 
     # ---- all sets ------------------------------------------------------------------------------
 
@@ -193,14 +199,26 @@ class Comparison:
     @cached_property
     def by_size(self) -> tuple[tuple[int, int], ...]:
         """Numbers of the sets of all pairs, the most different first."""
-        both = itertools.combinations(range(len(self.names)), 2)
-        far = {pair: self.pairs.between(*pair) for pair in both}
-        return tuple(sorted(far, key=lambda pair: (-far[pair].auc, -far[pair].fisher_rao)))
+
+        def ambiguity(pair: tuple[int, int]) -> float:
+            """The mean of sin 2θ: of sets that are told apart without fail, too, it says how."""
+            weights = (self.groups[k].kept.weights for k in pair)
+            return sum(float(np.sin(2 * pair_angle(one, *pair)).mean()) for one in weights)
+
+        return tuple(sorted(self.sizes, key=lambda pair: (-self.sizes[pair], ambiguity(pair))))
 
     @cached_property
     def map(self) -> tuple[Floats, list[tuple[int, int]]]:
         """Places of the sets in a plane, and which pairs join them all, the closest ones."""
-        return place_sets(self.pairs.matrix("auc"))
+        return place_sets(self.size_matrix)
+
+    @property
+    def size_matrix(self) -> Floats:
+        """(K, K): the size of every pair; ½, no difference, where a set meets itself."""
+        matrix = np.full((len(self.names), len(self.names)), 0.5)
+        for (i, j), size in self.sizes.items():
+            matrix[i, j] = matrix[j, i] = size
+        return matrix
 
     def pair(self, a: str | int, b: str | int) -> Comparison:
         """The comparison of two of the sets, of their names or numbers.
@@ -240,8 +258,8 @@ class Comparison:
             calibrate=False,
             **same,
         )
-        groups = tuple(_between(self.groups[k], own, (i, j)) for own, k in enumerate((i, j)))
-        checked, apart = check_rows(groups), self.pairs.between(i, j)
+        groups = check_rows([_between(self.groups[k], own, (i, j)) for own, k in enumerate((i, j))])
+        size = self.sizes[min(i, j), max(i, j)]
         schema = tuple(one for one in self.schema_changes if {*one.sets, *one.others} & {*names})
         changes = study_pair(
             frame,
@@ -249,8 +267,8 @@ class Comparison:
             names=names,
             features=self.feature_names,
             plan=plan_from(g.encoding),
-            size=apart.auc,
-            to_check=checked.to_check(groups),
+            size=size,
+            scored=groups,
             schema=schema,
             permutations=RELABELLINGS[len(self.by_size) > FEW_PAIRS],
         )
@@ -260,8 +278,7 @@ class Comparison:
             groups=groups,
             further=None,
             fitted=frame,
-            pairs=Pairs(2, {(0, 1): apart}),
-            checked=checked,
+            sizes={(0, 1): size},
             directions=frame,
             samples=chunks,
             warnings=(),
@@ -293,22 +310,17 @@ class Comparison:
         usual = None
         if self.image_shape is None:
             usual = Usual(self.columns, [np.asarray(chunk.rows) for chunk in self.samples])
-        return find_rows(self.every_group, self.checked, self.names, usual)
-
-    @property
-    def audit_of(self) -> str:
-        """``"z"`` where the labels of further rows were checked, else ``"sets"``."""
-        return self.checked.of
+        return find_rows(self.every_group, self.names, usual)
 
     @cached_property
     def audit(self) -> LabelAudit:
-        """Rows that look more like another set, or labels of further rows that look wrong."""
-        if self.checked.audit is not None:
-            return self.checked.audit
+        """Labels of further rows that look wrong, or rows that look more like another set."""
+        if self._audit is not None:
+            return self._audit
         audit = LabelAudit.from_weights(*weights_of(self.groups), np.array(self.names))
         # A label may be flipped, and an audit asks whether it is. A file is what it is: its rows
         # that look like another file's are worth a look, mistake or not.
-        return replace(audit, flagged=self.checked.flagged)
+        return replace(audit, flagged=np.concatenate([group.elsewhere for group in self.groups]))
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -368,7 +380,10 @@ class Comparison:
             "p": None if math.isnan(p) else p,
             "sentences": str(self).splitlines(),
             "pairs": [self._pair_dict(pair) for pair in self.by_size],
-            "confusion": [plain(group.nearest) for group in self.groups],
+            "confusion": [
+                np.bincount(group.kept.nearest[:, 0], minlength=len(self.names)).tolist()
+                for group in self.groups
+            ],
             "rows": {
                 "count": len(rows),
                 "listed": [plain(row.to_dict()) for row in rows[:LISTED_ROWS]],
@@ -384,13 +399,11 @@ class Comparison:
         }
 
     def _pair_dict(self, pair: tuple[int, int]) -> dict[str, object]:
-        apart, tested = self.pairs.between(*pair), self.differing is not None
         found: dict[str, object] = {
             "sets": [self.names[k] for k in pair],
-            "size": plain(apart.auc.to_dict()),
-            "fisher_rao": plain(apart.fisher_rao),
+            "size": plain(self.sizes[pair].to_dict()),
         }
-        if not tested and pair != self._farthest:
+        if self.differing is None and pair != self._farthest:
             return {**found, **dict.fromkeys(("p", "differs", "changes"))}
         changes = self.pair(*pair).changes
         differs = pair in self.differing if self.differing is not None else changes.verdict.differs
@@ -434,8 +447,7 @@ def _between(group: Group, own: int, pair: tuple[int, int]) -> Group:
         typicality=kept.typicality[:, list(pair)],
         own=np.full(len(kept.ids), own, dtype=np.intp),
     )
-    nearest = np.bincount(weights.argmax(axis=1), minlength=2)
-    return replace(group, own=own, nearest=nearest, kept=kept)
+    return replace(group, own=own, kept=kept)
 
 
 def _group(group: Group) -> dict[str, object]:

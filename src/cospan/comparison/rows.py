@@ -9,31 +9,26 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cospan.audit import LabelAudit, separates, shares_of
-from cospan.base.notes import Note
-from cospan.base.types import Floats, Record
+from cospan.base.types import Bools, Floats, Index
+from cospan.comparison.audit import LabelAudit, separates, shares_of
 from cospan.comparison.opening import as_text
 from cospan.comparison.scoring import Group, Names
 from cospan.data import listing
 from cospan.errors import InputError
-from cospan.evidence import Column, Reading, RowsToCheck, read_columns
+from cospan.evidence import Column, Reading, read_columns
 
 LOOKS_ELSEWHERE = 0.8  # a row looks like another set that is four times as probable as its own
 #: The middle part of a set's values is what is usual in it.
 USUAL = (0.01, 0.99)
 #: Reasons that a row comes with, and how far beyond the usual a value is that is one.
 MOST_REASONS, CONFLICT = 3, 4.0
-#: The middle half of a normal distribution in its standard deviations.
-IQR = 1.35
+IQR = 1.35  # the middle half of a normal distribution in its standard deviations
 #: Kinds of rows, in the order in which they are listed.
 NO_SET, OTHER_SET, LABEL = "like no set", "like another set", "labelled otherwise"
-
-Bools = NDArray[np.bool_]
 
 
 class Reason(NamedTuple):
@@ -62,7 +57,7 @@ class RowToCheck(NamedTuple):
     """
 
     set: str
-    id: Any
+    id: object
     kind: str
     like: str
     probability: float
@@ -81,36 +76,13 @@ class RowToCheck(NamedTuple):
 # ---- which rows ----------------------------------------------------------------------------------
 
 
-class Checked(NamedTuple):
-    """Rows that look elsewhere: (n,) of the sets' kept rows, or of the labelled further rows.
-
-    `audit` is there for labels; of rows of sets it is made when asked for.
-    """
-
-    flagged: Bools
-    of: str  # "sets", or "z" for the labels of further rows
-    audit: LabelAudit | None = None
-    notes: tuple[Note, ...] = ()
-
-    def to_check(self, groups: Sequence[Group]) -> RowsToCheck:
-        """How many rows of two sets look like the other set, and how many of all like neither.
-
-        Labels of further rows have an audit of their own: then none of the sets is counted.
-        """
-        a, b = 0, 0
-        if self.of == "sets":
-            n = len(groups[0].ids)
-            a, b = int(self.flagged[:n].sum()), int(self.flagged[n:].sum())
-        return RowsToCheck(a, b, int(sum(group.neither.sum() for group in groups)))
-
-
-def weights_of(groups: Sequence[Group]) -> tuple[Floats, NDArray[np.intp]]:
+def weights_of(groups: Sequence[Group]) -> tuple[Floats, Index]:
     """The probabilities of the groups' kept rows, and the number of each row's group."""
-    own = np.repeat(np.arange(len(groups)), [len(group.ids) for group in groups])
+    own = np.repeat(np.arange(len(groups)), [len(group.kept.ids) for group in groups])
     return np.concatenate([group.kept.weights for group in groups]), own
 
 
-def looking_elsewhere(weights: Floats, own: NDArray[np.intp]) -> Bools:
+def looking_elsewhere(weights: Floats, own: Index) -> Bools:
     """Rows that look like another set than their own, mistake or not.
 
     Weights that do not separate two sets are no evidence against any row of them.
@@ -129,60 +101,42 @@ def looking_elsewhere(weights: Floats, own: NDArray[np.intp]) -> Bools:
     return np.asarray(flagged)
 
 
-def check_rows(groups: Sequence[Group]) -> Checked:
-    """Rows against their sets."""
-    return Checked(looking_elsewhere(*weights_of(groups)), "sets")
+def check_rows(groups: Sequence[Group]) -> tuple[Group, ...]:
+    """The groups of the sets, with their rows that look elsewhere."""
+    weights, own = weights_of(groups)
+    flagged = looking_elsewhere(weights, own)
+    return tuple(replace(group, elsewhere=flagged[own == k]) for k, group in enumerate(groups))
 
 
 def check_labels(
-    groups: Sequence[Group], names: tuple[str, str], further: Group, classes: Sequence[object]
-) -> Checked:
-    """The labels of further rows."""
-    labels, weights = np.asarray(further.labels), further.kept.weights
-    sides = sides_of_labels(labels, names, classes)
-    known = sides >= 0
+    groups: Sequence[Group], names: tuple[str, ...], further: Group
+) -> tuple[Group, LabelAudit]:
+    """The further rows with the labels that look wrong."""
+    kept = further.kept
+    assert kept.own is not None  # their labels are known
     audit = LabelAudit.from_weights(
-        weights[known],
-        sides[known],
+        kept.weights,
+        kept.own,
         np.array(names),
-        labels=labels[known],
+        labels=kept.labels,
         reference=weights_of(groups),
-        shares=shares_of(sides[known], 2),
+        shares=shares_of(kept.own, 2),
     )
-    if known.all():
-        return Checked(audit.flagged, "z", audit)
-    found: Record = {"labels": labels, "weights": weights}
-    for key in ("suspicion", "mislabelled", "flagged"):  # nothing is said against other labels
-        own = getattr(audit, key)
-        found[key] = np.zeros(len(known), own.dtype)
-        found[key][known] = own
-    found["suggested"] = labels.astype(object)
-    found["suggested"][known] = audit.suggested
-    others = listing(sorted({as_text(label) for label in labels[~known].tolist()}))
-    n = int((~known).sum())
-    rows, their = ("row is", "its label is") if n == 1 else ("rows are", "their labels are")
-    text = f"{further.name}: {n:,} {rows} labelled {others}, which is no set; {their} not checked."
-    note = Note("labels not checked", text, loud=True)
-    return Checked(found["flagged"], "z", replace(audit, **found), (note,))
+    return replace(further, elsewhere=audit.flagged), audit
 
 
-def sides_of_labels(
-    labels: Names, names: tuple[str, str], classes: Sequence[object]
-) -> NDArray[np.intp]:
-    """0 for a label that means A, 1 for B, -1 for one that means neither.
-
-    A label may be the set's name, the class taken for it, or 0 and 1.
+def sides_of_labels(labels: Names, names: tuple[str, ...], classes: Sequence[object]) -> Index:
+    """0 for a label that means A, 1 for B: the set's name, the class taken for it, or 0 and 1.
 
     >>> sides_of_labels(np.array(["dog", "cat", "dog"]), ("cat", "dog"), (None, None))
     array([1, 0, 1])
     """
     texts = np.array([as_text(label) for label in np.asarray(labels).tolist()])
-    found = set(texts.tolist())
-    called = names, tuple(as_text(x) for x in classes if x is not None)
-    meant = [pair for pair in (*called, ("0", "1")) if found <= set(pair)]
-    for pair in (*meant, *(pair for pair in called if found & set(pair))):
-        return np.where(np.isin(texts, pair), texts == pair[1], -1).astype(np.intp)
-    unknown = sorted(found - set(names))
+    taken = tuple(as_text(one) for one in classes if one is not None)
+    for pair in (names, taken, ("0", "1")):
+        if set(texts.tolist()) <= set(pair):
+            return np.asarray(texts == pair[1], dtype=np.intp)
+    unknown = sorted(set(texts.tolist()) - set(names))
     raise InputError(
         f"labels hold {listing(unknown)}; each label must be {names[0]!r} or {names[1]!r}, the "
         f"names of the sets. Call these as the labels do, with name_a= and "
@@ -191,43 +145,35 @@ def sides_of_labels(
 
 
 def find_rows(
-    groups: Sequence[Group], checked: Checked, names: Sequence[str], usual: Usual | None
+    groups: Sequence[Group], names: Sequence[str], usual: Usual | None
 ) -> tuple[RowToCheck, ...]:
     """Rows like no set, the least usual first; then those like another set, the clearest first."""
-    of_labels = checked.of == "z"
     found: list[tuple[float, RowToCheck]] = []
-    start = 0
     for group in groups:
-        kept, n = group.kept, len(group.ids)
-        flagged = np.zeros(n, dtype=bool)
-        audited = (group.own is None) == of_labels
-        if audited:
-            flagged = checked.flagged[start : start + n]
-            start += n
-        like, listed = kept.weights.argmax(axis=1), np.flatnonzero(flagged | group.neither)
+        kept, like = group.kept, group.kept.weights.argmax(axis=1)
+        labels = kept.labels if group.own is None and kept.own is not None else None
+        listed = np.flatnonzero(group.elsewhere | group.neither).tolist()
         notable = dict(zip(group.notable.row_index.tolist(), group.notable.rows, strict=True))
-        known = [i for i in listed.tolist() if i in notable]
-        values = {i: notable[i] for i in known}
+        known = [i for i in listed if i in notable]
         why: dict[int, tuple[Reason, ...]] = {}
         if usual is not None and known:
             mine = [None if group.neither[i] else group.own for i in known]
-            reasons = usual.reasons(np.stack([values[i] for i in known]), mine, like[known])
+            reasons = usual.reasons(np.stack([notable[i] for i in known]), mine, like[known])
             why = dict(zip(known, reasons, strict=True))
-        for i in listed.tolist():
+        for i in listed:
             alone, probability = bool(group.neither[i]), float(kept.weights[i, like[i]])
-            strange = math.nan if kept.strange is None else float(kept.strange[i])
             row = RowToCheck(
-                str(kept.labels[i]) if audited and of_labels and kept.labels is not None
-                else group.name,
+                group.name if labels is None else str(labels[i]),
                 kept.ids[i],
-                NO_SET if alone else LABEL if of_labels else OTHER_SET,
+                NO_SET if alone else OTHER_SET if labels is None else LABEL,
                 names[like[i]],
                 probability,
                 float(kept.typicality[i].max()),
                 why.get(i, ()),
-                values.get(i),
-            )  # fmt: skip
+                notable.get(i),
+            )
             # Of rows like no set the strangest first, then the surest of the others.
+            strange = math.nan if kept.strange is None else float(kept.strange[i])
             found.append((strange if alone else 2 - probability, row))
     return tuple(row for _, row in sorted(found, key=lambda one: one[0]))
 
@@ -247,7 +193,7 @@ class Usual:
         }
 
     def reasons(
-        self, rows: Floats, own: Sequence[int | None], like: NDArray[np.intp]
+        self, rows: Floats, own: Sequence[int | None], like: Index
     ) -> list[tuple[Reason, ...]]:
         """Of each row the values that conflict most: with its own set, or with every set.
 

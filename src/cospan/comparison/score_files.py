@@ -32,9 +32,7 @@ Columns = Mapping[str, Values]  # numbers or texts
 def score_columns(names: Sequence[str], name: str, scored: Scored) -> dict[str, Values]:
     """The columns of a table of scores, angles in degrees; `names` are those of the K sets.
 
-    Two sets with a joint frame have costs and shares, others a weight for each set. All have the
-    suspicion of rows that are of a set or labelled: 1 minus the probability of that set, all sets
-    counting alike.
+    Two sets have costs and shares, more a weight for each set.
 
     >>> scored = Scored(np.array([[0.75, 0.25]]), np.array([[1.0, 0.5]]), None, np.array([7]), None)
     >>> columns = score_columns(("x", "y"), "x", scored._replace(own=np.array([0])))
@@ -81,11 +79,6 @@ def joined(parts: Sequence[Values]) -> Values:
     if len({part.dtype.kind for part in parts}) > 1:
         parts = [part.astype(str) for part in parts]
     return np.concatenate(parts)
-
-
-def with_text_ids(columns: Columns) -> dict[str, Values]:
-    """The columns with identifiers as text: one set may number its rows, another name them."""
-    return {**columns, "id": np.asarray(columns["id"]).astype(str)}
 
 
 # ---- files ---------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from cospan.model import DEFAULTS, Given, settled
 from cospan.model import Settings as SetSettings
 
 Progress = Callable[[str, int, int | None], None]  # what is being done, rows done, rows in all
-Reading = Record  # options of :func:`cospan.data.open_source`
+SourceOptions = Record  # of :func:`cospan.data.open_source`
 
 
 class Options(Given, total=False):
@@ -55,8 +55,7 @@ class Settings(SetSettings):
     @classmethod
     def of(cls, **given: Option) -> Settings:
         """Settings as :func:`cospan.compare` takes them, the preset resolved."""
-        known = {*DEFAULTS, "preset"}
-        asked = {name: value for name, value in given.items() if name in known}
+        asked = {name: given[name] for name in (*DEFAULTS, "preset") if name in given}
         return cls(**{**given, **settled(asked, DEFAULTS)})
 
     def __post_init__(self) -> None:
@@ -85,7 +84,7 @@ class Settings(SetSettings):
         return replace(self, exact=weak or wide)
 
 
-def split_options(given: Options) -> tuple[Settings, Reading]:
+def split_options(given: Options) -> tuple[Settings, SourceOptions]:
     """The settings of a comparison among what was given, and the options of its sources."""
     for name in given.keys() - Options.__annotations__.keys():
         close = get_close_matches(name, Options.__annotations__, 1)

@@ -1,32 +1,19 @@
 """From what the sets hold to the plan: the rules, each with its reason.
 
-1. A column is a **number** if its type is, or if every text in it, in every set, reads as one
-   (see ``readings``); a **boolean**, **date** or **duration** likewise. Dates may be written in
-   another order in each set. 0 and 1 in one set are the yes and no of another. A column that has
-   numbers in one set and other text in another changed its type: it is told and not compared.
-2. A whole-number column is an **identifier** if it is called like one *and* either only rises or
-   falls, row by row, in each set, or repeats almost no value. A name that identifiers share with
-   other columns (seqn, case number) will do where no value repeats in a set, and numbers drawn
-   from such ranges would have repeated ten times or more. Measurements are never left out:
-   fractions, or another name, are enough.
-3. A few stray texts do not make text of numbers or dates: where at least 90 % of the values of one
-   set read as such, and half of those of any other, they are, and the strays count as missing. So
-   it is if the type of a set says so, else with more than 30 different texts: "3+" is a level.
-4. A text column is an **identifier** if at least 90 % of its values are distinct within their set
-   (and more than 10 are): no level would stand for more than a row or two. It is **free text** if
-   at least half of its values are distinct and they have four words or more on average.
-5. All other text is a **category**: one feature for each of the 30 levels that are most frequent
-   in all sets together, those first that make up 5 % of a set and ten of its rows. Rare levels
-   must not be chosen by their share in a set: a level of one row has a larger share in the smaller
-   set, whose rare levels would all be chosen, and the others' all be "other".
-6. A column that gives the set away by construction would hide what else changed, and is **set
-   aside**: a date where sets hardly overlap and chance would not do that (training and
-   production; it is a "time" then), whole numbers that count the rows on from set to set, and a
-   column that hardly varies within each set (a year). Nothing else is: another unit or an offset
-   separates the sets as well, and is what a user wants to know.
-7. A date has a **time of day** that sets of different times share, and two dates have a **time
-   between them**: a clock that is off, and a date that moved, show there. Both are columns made of
-   the user's. Dates that are compared need no time between them.
+1. Text is what all its values, in every set, read as (see ``readings``): **numbers**, **booleans**,
+   **dates**, **durations**; numbers in one set and other text in another are a change of type.
+   A few strays among many values count as missing: "3+" among ten levels is a level.
+2. Whole numbers are **identifiers** if they are called so and only rise, only fall or hardly
+   repeat. Measurements are never left out: fractions, or another name, are enough.
+3. Text of which at least 90 % of the values differ within their set is **identifiers**; half of
+   them, with four words or more, **free text**; all other text is a **category**. Its levels are
+   the most frequent in all sets together, not by their share in a set: the rare levels of the
+   smaller set would all be chosen, and the others' all be "other".
+4. What gives the set away by construction would hide what else changed, and is **set aside**: dates
+   that hardly overlap, whole numbers that count the rows on from set to set, and columns that
+   hardly vary within each set. Another unit or an offset is what a user wants to know.
+5. A date has a **time of day** that sets of different times share, and two dates have a **time
+   between them**: a clock that is off, and a date that moved, show there.
 """
 
 from __future__ import annotations
@@ -155,8 +142,6 @@ def _from_text(name: str, parts: Parts, found: set[str]) -> ColumnPlan | None:
         return None
     if reading == AMBIGUOUS:
         return _left(name, _ambiguity(texts), watched=True)
-    if reading and not others and kind == "number" and _text_identifier(name, texts):
-        return _left(name, ROW_NUMBERS)
     if reading:
         return ColumnPlan(name, kind, reading="" if reading == PLAIN[kind] else reading)
     rows, distinct = sum(t.count for t in texts), sum(len(t.levels) for t in texts)
@@ -218,15 +203,6 @@ def _counts_rows(parts: Parts) -> bool:
     # About so many pairs would be equal, n²/2r, if n numbers were drawn from a range of r.
     repeats = sum(m.count**2 / (2 * (m.high - m.low + 1)) for m in seen.values())
     return distinct == values and repeats >= EXPECTED_REPEATS
-
-
-def _text_identifier(name: str, texts: Parts) -> bool:
-    distinct, values = sum(len(t.levels) for t in texts), sum(t.count for t in texts)
-    return (
-        looks_like_identifier(name)
-        and distinct >= NEARLY_ALL * values
-        and all(level.isdigit() for text in texts for level in text.levels)
-    )
 
 
 def _reading(texts: Parts, typed: set[str]) -> str:

@@ -332,8 +332,10 @@ def _sample(table: Table) -> tuple[Chunk, int]:
         kept.append(_thinned(mixed(np.ones(1, np.uint64), places), block, step))
         rows, held = rows + len(kept[-1][0]), held + kept[-1][1].rows.nbytes
         while (rows > SAMPLE_ROWS or held > SAMPLE_BYTES) and rows > 1:
-            step *= 2
-            kept = [_thinned(*one, step) for one in kept]
+            fewer = [_thinned(*one, 2 * step) for one in kept]
+            if not any(len(drawn) for drawn, _ in fewer):  # the last rows stay, however long
+                break
+            step, kept = 2 * step, fewer
             rows, held = sum(len(x) for x, _ in kept), sum(c.rows.nbytes for _, c in kept)
     return joined([chunk for _, chunk in kept if len(chunk.ids)]), step
 

@@ -197,10 +197,6 @@ class EncodingPlan:
     def _by_name(self) -> dict[str, ColumnPlan]:
         return {column.name: column for column in self.columns}
 
-    def features_of(self, column: str) -> tuple[int, ...]:
-        """The places of the features made of a user's column, its indicator last."""
-        return tuple(i for i, owner in enumerate(self.owners) if owner == column)
-
     @property
     def filled(self) -> bool:
         """Whether no missing value is left where this plan was applied."""

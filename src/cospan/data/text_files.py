@@ -9,10 +9,11 @@ from __future__ import annotations
 import csv
 import io
 import lzma
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from typing import IO
 
 from cospan.base.text import is_number
 from cospan.errors import SourceError
@@ -86,10 +87,7 @@ class TextFiles(Table):
             except pa.ArrowInvalid as error:
                 self._find_fault(file, columns, error)
                 if self._block >= MAX_LINE_BYTES:
-                    raise SourceError(
-                        f"{self._said[file]}: has a line of more than {MAX_LINE_BYTES:,} bytes; "
-                        "see whether a quotation mark is never closed."
-                    ) from error
+                    raise _too_long(self._said[file]) from error
                 self._block = MAX_LINE_BYTES
 
     def _find_fault(self, file: Path, columns: Sequence[str], cause: Exception | None) -> None:
@@ -98,8 +96,10 @@ class TextFiles(Table):
         names: list[str] = []
         said = self._said[file]
 
-        def lines(text: Iterable[str]) -> Iterator[str]:
-            for line in text:
+        def lines(text: IO[str]) -> Iterator[str]:
+            while line := text.readline(MAX_LINE_BYTES):
+                if len(line) == MAX_LINE_BYTES:
+                    raise _too_long(said)
                 own.append(line)
                 yield line
 
@@ -156,6 +156,13 @@ class TextFiles(Table):
                 null_values=MISSING_TEXTS,
             ),
         )
+
+
+def _too_long(said: str) -> SourceError:
+    return SourceError(
+        f"{said}: has a line of more than {MAX_LINE_BYTES:,} bytes; see whether a quotation mark "
+        "is never closed."
+    )
 
 
 def opened_text(file: Path) -> pa.NativeFile:

@@ -21,12 +21,12 @@ from cospan.base.checks import (
 from cospan.base.tolerance import rank_tolerance
 from cospan.base.types import Array, Data
 from cospan.decomposition import notation
-from cospan.decomposition.kernel import Blocks, Tolerances, Wanted, decompose
+from cospan.decomposition.kernel import Factors, Tolerances, Wanted, decompose
 from cospan.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
-class GSVD:
+class GSVD(Factors):
     """The factors of a pair: ``A = U diag(c) H`` and ``B = V diag(s) H``.
 
     Attributes
@@ -60,13 +60,6 @@ class GSVD:
     >>> bool(np.allclose(found.U @ np.diag(found.c) @ found.H, A))
     True
     """
-
-    c: Array
-    s: Array
-    H: Array
-    U: Array | None
-    V: Array | None
-    blocks: Blocks
 
     @property
     def angles(self) -> Array:
@@ -252,7 +245,7 @@ def gsvd(
     """
     wanted = Wanted(as_flag(compute_uv, "compute_uv"), as_flag(full_matrices, "full_matrices"))
     A, B, tolerances = _as_pair(A, B, tol, as_flag(check_finite, "check_finite"))
-    found = GSVD(*decompose(A, B, tolerances, wanted))
+    found = GSVD(**vars(decompose(A, B, tolerances, wanted)))
     for factor in (found.c, found.s, found.H, found.U, found.V):
         if isinstance(factor, np.ndarray):  # c and s would not fit an H that was changed
             factor.flags.writeable = False

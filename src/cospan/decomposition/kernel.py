@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -69,7 +70,8 @@ class Wanted(NamedTuple):
     frame: bool = True
 
 
-class Factors(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Factors:
     """``A = U diag(c) H`` and ``B = V diag(s) H``, as `cospan.GSVD` explains them."""
 
     c: Array
@@ -97,7 +99,7 @@ def decompose(A: Array, B: Array, tolerances: Tolerances, wanted: Wanted) -> Fac
     exponents = exponent_a, exponent_b
     core = _in_steps(A, B, tolerances, wanted)
     if not wanted.frame:
-        c, s, H = _unscaled(core._replace(H=0 * core.H), *exponents)
+        c, s, H = _unscaled(replace(core, H=0 * core.H), *exponents)
         return Factors(c, s, H, None, None, core.blocks)
     return _restored(core, alive, exponents, wanted)
 
@@ -109,7 +111,7 @@ def _of_nothing(A: Array, B: Array, wanted: Wanted) -> Factors:
     if not wanted.uv:
         return f
     U, V = (arrays.identity(X.shape[0], X)[:, : None if wanted.full else 0] for X in (A, B))
-    return f._replace(U=U, V=V)
+    return replace(f, U=U, V=V)
 
 
 # ---- a smaller pair ---------------------------------------------------------------------------
@@ -136,10 +138,10 @@ def _in_steps(A: Array, B: Array, tolerances: Tolerances, wanted: Wanted) -> Fac
         b = _with_rows(b, *full_rank(b.matrix, tolerances.b))
         core = _joint(a.matrix, b.matrix, tolerances, wanted, ranks_known=True)
     if span is not None and wanted.frame:
-        core = core._replace(H=arrays.matmul(core.H, arrays.adjoint(span)))
+        core = replace(core, H=arrays.matmul(core.H, arrays.adjoint(span)))
     U = None if core.U is None else a.restore(core.U)
     V = None if core.V is None else b.restore(core.V)
-    return core._replace(U=U, V=V)
+    return replace(core, U=U, V=V)
 
 
 def _into_row_space(A: Array, B: Array) -> tuple[Array, Array, Array | None]:
@@ -250,7 +252,7 @@ def _ordered(f: Factors) -> Factors:
         H = xp.concat((H[: r + k, :], lengths[:, None] * axes), axis=0)
         if V is not None:
             V = xp.concat((V[:, :k], arrays.matmul(V[:, k:], turn)), axis=1)
-    return f._replace(H=H, U=U, V=V)
+    return replace(f, H=H, U=U, V=V)
 
 
 # ---- dead columns, signs and scales -----------------------------------------------------------
@@ -280,7 +282,7 @@ def _restored(
     U = _left(core.U, phase[: r + k], wanted.full) if wanted.uv else None
     V = _left(core.V, phase[r:], wanted.full) if wanted.uv else None
     turned = core.H * arrays.adjoint(phase[None, :])
-    c, s, H = _unscaled(core._replace(H=turned), *exponents)
+    c, s, H = _unscaled(replace(core, H=turned), *exponents)
     if alive is not None:  # zero columns are put back
         position = xp.cumulative_sum(xp.astype(alive, xp.int64)) - 1
         padded = xp.concat((H, arrays.zeros((H.shape[0], 1), H)), axis=1)

@@ -254,12 +254,15 @@ def _copies(
         if one is other or (one.levels is None) != (other.levels is None):
             continue
         same, known = in_common(one, other), ~(np.isnan(one.values) & np.isnan(other.values))
-        shares, kappa = [], []
-        for side in (slice(None, n_a), slice(n_a, None)):
-            shares.append(float(same[side].sum() / max(1, known[side].sum())))
+        sides = slice(None, n_a), slice(n_a, None)
+        shares = [float(same[side].sum() / max(1, known[side].sum())) for side in sides]
+        if max(shares) <= EQUAL:  # and so is kappa, whatever chance gives
+            continue
+        kappa = []
+        for side, share in zip(sides, shares, strict=True):
             x, y = (_shares(end, end.values[side]) for end in (one, other))
             chance = sum(part * y.get(value, 0.0) for value, part in x.items())
-            kappa.append((shares[-1] - chance) / (1 - chance) if chance < 1 else 0.0)
+            kappa.append((share - chance) / (1 - chance) if chance < 1 else 0.0)
         if max(kappa) > EQUAL and min(kappa) < UNEQUAL:
             found.setdefault(one.column, (other.column, (shares[0], shares[1])))
     return found

@@ -244,13 +244,12 @@ class FeatureChange:
     b: Held
     part: float  # the column's part of D
     share: float = math.nan  # what share of D that is
-    pull: float = math.nan  # the mean pull on the angle, where one was given
     finding: Finding | None = None
 
     def to_dict(self) -> Record:
         """Plain types only; what does not apply is None."""
         row: Record = {key: getattr(self, key) for key in ("name", "kind", "change", "changed")}
-        numbers = ("p_adjusted", "difference", "part", "share", "pull")
+        numbers = ("p_adjusted", "difference", "part", "share")
         row |= {key: _finite(getattr(self, key)) for key in numbers}
         for side, held in (("a", self.a), ("b", self.b)):
             row |= {f"{key}_{side}": _finite(getattr(held, own)) for key, own in HELD.items()}
@@ -306,7 +305,7 @@ class FeatureTable:
             columns[f"{key}_{side}"] = [getattr(one, HELD[key]) for one in held]
         for side in "ab":
             columns[f"levels_{side}"] = [_shown_levels(getattr(r, side)) for r in self.rows]
-        for key in ("part", "share", "pull"):
+        for key in ("part", "share"):
             columns[key] = [getattr(r, key) for r in self.rows]
         return make_dataframe(columns, backend)
 

@@ -115,11 +115,6 @@ def in_other_case(a: Mapping[str, int], b: Mapping[str, int]) -> list[tuple[str,
     """Levels that A has and B has in upper or lower case only, the most frequent first.
 
     None unless that goes for nearly all rows with a level that the other set does not have.
-
-    >>> in_other_case({"Ideal": 5, "Good": 9, "so": 9}, {"IDEAL": 6, "GOOD": 8, "so": 7})
-    [('Good', 'GOOD'), ('Ideal', 'IDEAL')]
-    >>> in_other_case({"Ideal": 5, "Good": 9}, {"IDEAL": 6, "Fair": 8})
-    []
     """
     upper, lower = ({x.casefold(): x for x in own if own[x] > 0} for own in (a, b))
     pairs: dict[tuple[str, str], int] = {}

@@ -94,11 +94,7 @@ def size_of(folds: Sequence[Fold]) -> Size:
 
 
 def delong(fold: Fold) -> tuple[float, float]:
-    """The AUC of one fold and its variance (DeLong); by groups as Obuchowski has it.
-
-    >>> delong(Fold(np.array([1.0, 2.0]), np.array([2.0, 3.0])))
-    (0.875, 0.03125)
-    """
+    """The AUC of one fold and its variance (DeLong); by groups as Obuchowski has it."""
     a, b = fold.a, fold.b
     above = _placements(a, b)  # of each row of A: the share of B above it
     below = 1 - _placements(b, a)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from cospan.base import arrays
 from cospan.base.checks import as_rows
@@ -186,7 +186,6 @@ def find_changes(
     plan: EncodingPlan | None = None,
     profiles: tuple[SetProfile, SetProfile] | None = None,
     auc: Size | None = None,
-    pulls: ArrayLike | None = None,
     set_names: tuple[str, str] = ("A", "B"),
     to_check: RowsToCheck = NO_ROWS,
     keys: NDArray[np.uint64] | None = None,
@@ -201,19 +200,10 @@ def find_changes(
     `rows_a` and `rows_b` are encoded rows of both, all of them or random samples. `names` are the
     features' (by default the frame's, or x0, x1, …); `plan` says how the user's columns became
     features, else every feature is a column of numbers. `profiles` say what the columns hold over
-    all rows. `pulls` (d,) are the features' mean pulls on the angle. `keys` tell rows apart that
+    all rows. `keys` tell rows apart that
     are equal only as they are encoded; `groups` are rows that belong together; `totals` are the
     features' means and variances over all rows, where the rows are samples; `watched` is how texts
     that make no feature are written, in the order of the plan's `watched`.
-
-    >>> from cospan import JointFrame
-    >>> from cospan.evidence import find_changes
-    >>> rng = np.random.default_rng(0)
-    >>> A, B = rng.normal(30, 5, size=(300, 4)), rng.normal(30, 5, size=(300, 4))
-    >>> B[:, 2] += 3
-    >>> found = find_changes(JointFrame.fit(A, B), A, B, names=["age", "pay", "tenure", "rank"])
-    >>> [(one.name, one.change) for one in found.features.changed]
-    [('tenure', 'mean')]
     """
     a, b = (
         np.asarray(arrays.to_numpy(as_rows(rows, name, d=frame.n_features)), dtype=np.float64)
@@ -236,8 +226,7 @@ def find_changes(
                 known=None if totals is None else _over_all_rows(columns, *totals),
             )  # fmt: skip
     shares = _shares(frame, found, texts)
-    pull = np.full(frame.n_features, math.nan) if pulls is None else np.asarray(pulls, np.float64)
-    table = _table(columns, read, profiles, found, _parts(frame, found), pull)
+    table = _table(columns, read, profiles, found, _parts(frame, found))
     quality = check_quality(table, profiles)
     verdict = Verdict(
         differs=found.differs,
@@ -310,7 +299,6 @@ def _table(
     profiles: tuple[SetProfile, SetProfile] | None,
     found: Found,
     parts: Floats,
-    pulls: Floats,
 ) -> FeatureTable:
     first = {name: one for one in reversed(found.findings) for name in one.columns}
     place = {column.name: k for k, column in enumerate(columns)}
@@ -337,7 +325,6 @@ def _table(
                 b=b,
                 part=part,
                 share=part / total if 0 < total < math.inf else math.nan,
-                pull=float(pulls[mine].sum()),
                 finding=finding,
             )
         )
@@ -359,20 +346,7 @@ class FeatureParts(NamedTuple):
 
 
 def feature_parts(frame: JointFrame) -> FeatureParts:
-    """Distribute the difference of a frame's two sets over its features.
-
-    >>> from cospan import JointFrame
-    >>> from cospan.evidence import feature_parts
-    >>> rng = np.random.default_rng(0)
-    >>> common = rng.normal(size=(4000, 1))
-    >>> A, B = np.split(common + 0.5 * rng.normal(size=(4000, 3)), 2)
-    >>> frame = JointFrame.fit(A, B + [0, 1, 0])
-    >>> parts = feature_parts(frame)
-    >>> (parts.location / parts.location.sum()).round(2)
-    array([0.02, 0.97, 0.01])
-    >>> bool(abs(parts.total.sum() - frame.parts.total) < 1e-12)
-    True
-    """
+    """Distribute the difference of a frame's two sets over its features."""
     shifts = arrays.to_numpy(frame.shifts)
     whole = np.asarray(arrays.to_numpy(frame.differences), dtype=np.float64)
     far = 0.25 * shifts**2

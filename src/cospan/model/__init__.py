@@ -2,10 +2,9 @@
 
 `settings` lists what a fit takes; `prepared` brings K summaries into common units; `choice` settles
 what was left to the data, by `leave_one_out` costs; `calibration` turns costs into probabilities
-and angles. `set_model` is the model, with `typicality` for "neither", and `curved` a model of rows
-mapped by `curves`. `frame` is the joint frame of two sets: `pair` decomposes them and scores rows
-into an `alignment`; `directions`, `extreme_points` and `attribution` say what it is made of.
-`many` is the frame of K sets.
+and angles. `set_model` is the model and `scoring` its scorer, with `typicality` for "neither", and
+`curved` a model of rows mapped by `curves`. `frame` is the view of two sets, which scores rows into
+an `alignment`; `directions` and `attribution` say what it is made of. `many` has K sets' frame.
 """
 
 from cospan.model.alignment import (

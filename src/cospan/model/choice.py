@@ -32,7 +32,6 @@ from cospan.model.calibration import (
     log_odds_of,
 )
 from cospan.model.leave_one_out import (
-    Departure,
     LeaveOneOutCosts,
     factors_of,
     inside_span,
@@ -40,7 +39,7 @@ from cospan.model.leave_one_out import (
     pooled_maps,
     same_span,
 )
-from cospan.model.prepared import Geometry, PreparedSets, TrialRows, WorkingSets
+from cospan.model.prepared import Departure, Geometry, PreparedSets, TrialRows, WorkingSets
 from cospan.model.settings import Fixed
 from cospan.summary import Summary
 

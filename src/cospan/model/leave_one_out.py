@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,23 +25,7 @@ from cospan.base.checks import as_weights
 from cospan.base.tolerance import FAST_SHRINKAGE, LEAST_REMAINDER, alone_in_its_direction
 from cospan.base.types import Array, Floats
 from cospan.errors import InputError
-from cospan.model.prepared import Geometry, TrialRows, WorkingSets, working_rows
-
-
-class Departure(NamedTuple):
-    """How a set's moments about its mean change when rows of it go, each by itself."""
-
-    growth: Floats
-    lost: Floats
-    farther: Floats  # how many times as far from the set's mean a row then is
-
-    @classmethod
-    def of(cls, n: float, removed: Floats, balance: bool) -> Departure:
-        """From a set of size n; `removed` are weights of rows. With balance S is divided by n."""
-        with np.errstate(divide="ignore"):
-            farther = np.where(n > removed, n / np.maximum(n - removed, 0.0), math.inf)
-        lost = removed * farther * (farther / n if balance else 1.0)
-        return cls(farther - 1 if balance else 0 * removed, lost, farther)
+from cospan.model.prepared import Departure, Geometry, TrialRows, WorkingSets, working_rows
 
 
 def removed_weights(sample_weight: object, n: int) -> Floats:

@@ -147,6 +147,22 @@ class TrialRows(NamedTuple):
         return np.asarray(np.minimum(self.counts, 1.0))
 
 
+class Departure(NamedTuple):
+    """How a set's moments about its mean change when rows of it go, each by itself."""
+
+    growth: Floats
+    lost: Floats
+    farther: Floats  # how many times as far from the set's mean a row then is
+
+    @classmethod
+    def of(cls, n: float, removed: Floats, balance: bool) -> Departure:
+        """From a set of size n; `removed` are weights of rows. With balance S is divided by n."""
+        with np.errstate(divide="ignore"):
+            farther = np.where(n > removed, n / np.maximum(n - removed, 0.0), math.inf)
+        lost = removed * farther * (farther / n if balance else 1.0)
+        return cls(farther - 1 if balance else 0 * removed, lost, farther)
+
+
 class PreparedSets:
     """Summaries of K sets with their means, centre and variances."""
 

@@ -275,11 +275,11 @@ def _read_estimator(read: Reader) -> AlignmentAngleClassifier:
     frame_weighted = parameters.get("weighting") == "frame"
     try:
         classes = np.array(read.value("classes", list), dtype=read.value("dtype", str))
-        sorted_once = classes.ndim == 1 and bool(np.all(classes[:-1] < classes[1:]))
+        each_once = classes.ndim == 1 and len(set(classes.tolist())) == len(classes)
     except (TypeError, ValueError):
-        sorted_once = False
-    if not sorted_once:
-        raise ModelFileError("The estimator's classes are not in order, each once.")
+        each_once = False
+    if not each_once:
+        raise ModelFileError("The estimator's classes are not there, each once.")
     if len(classes) != model.geometry.n_sets or (frame_weighted and model.geometry.affine):
         raise ModelFileError("The estimator's classes or weighting do not fit its model.")
     if set(parameters) != set(AlignmentAngleClassifier().get_params(deep=False)):

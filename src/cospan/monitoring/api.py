@@ -23,7 +23,7 @@ from cospan.model_file import PROFILE, is_file_of
 
 from .profile import Profile
 from .result import FEWEST_ROWS, Monitoring, Window, is_monitoring_file
-from .windows import Every, Kept, as_every, opened, read_windows
+from .windows import Kept, as_every, opened, read_windows
 
 Progress = Callable[[str, int, int | None], None]
 
@@ -32,8 +32,8 @@ def monitor(
     reference: Data,
     data: Data,
     *,
-    time: Option = None,
-    every: Option = None,
+    time: str | None = None,
+    every: str | int | None = None,
     false_alarms: float | None = None,
     details: str = "alarms",
     rolling: bool | None = None,
@@ -56,7 +56,7 @@ def monitor(
         (or take the place of those there already). Fewer than 14 windows cannot judge yet; 60 are
         recommended.
     data : anything that :func:`cospan.data.open_source` takes, or a list of files
-    time : column name or array of dates, optional
+    time : column name, optional
         When each row was. Needed for windows of time; by default the profile's column.
     every : {"hour", "day", "week", "month", "year"} or rows, optional
         How long a window is; a number or ``"1000-rows"`` counts rows. By default the profile's.
@@ -97,7 +97,12 @@ def monitor(
         raise InputError(
             f"{false_alarms!r} is not a number of false alarms; give false_alarms= one above 0."
         )
-    past = _begun(reference, time, every, false_alarms, rolling, options)
+    past = _begun(reference, time, every, options)
+    past = replace(
+        past,
+        rate=past.rate if false_alarms is None else float(false_alarms),
+        rolling=past.rolling if rolling is None else rolling,
+    )
     notes: list[Note] = []
     found, kept = _measured(past, data, time, name, options, notes)
     found = _compared(found, kept, details == "all", seed, progress)
@@ -105,41 +110,16 @@ def monitor(
     return replace(found, notes=tuple(dict.fromkeys([*found.notes, *map(str, notes)])))
 
 
-def _begun(
-    reference: Data,
-    time: Option,
-    every: Option,
-    rate: float | None,
-    rolling: bool | None,
-    options: Record,
-) -> Monitoring:
+def _begun(reference: Data, time: str | None, every: Option, options: Record) -> Monitoring:
     """The monitoring to go on from, or a new one without windows."""
     path = os.fspath(reference) if isinstance(reference, str | os.PathLike) else ""
     if path and is_monitoring_file(path):
         reference = Monitoring.load(path)
     elif path and (is_file_of(path, PROFILE) or path.endswith(".cospan")):
         reference = Profile.load(path)
-    if isinstance(reference, Monitoring):
-        own = ("false_alarms", rate, reference.rate), ("rolling", rolling, reference.rolling)
-        for key, given, known in own:
-            if given not in (None, known):
-                raise InputError(
-                    f"This monitoring was begun with {key}={known!r}; leave that out, or begin a "
-                    "new one."
-                )
-        _same_every(reference.reference, every)
-        return replace(reference, went_on=True)
-    if not isinstance(reference, Profile):
-        how = {"time": time, "every": every} if isinstance(time, str | None) else {}
-        reference = Profile.of(reference, **how, **options)  # an array of times is of the data
-    profile = replace(reference, every=_same_every(reference, every))
-    none = profile.windows.take(np.zeros(0, dtype=np.intp))
-    said = tuple(map(str, profile.notes))
-    return Monitoring(profile, none, {}, float(rate or 1), "", bool(rolling), said)
-
-
-def _same_every(profile: Profile, every: Option) -> Every:
-    """How long windows are: as asked, and as the reference's are."""
+    elif not isinstance(reference, Monitoring | Profile):
+        reference = Profile.of(reference, time=time, every=every, **options)
+    profile = reference.reference if isinstance(reference, Monitoring) else reference
     length = profile.every if every is None else as_every(every)
     if length is None:
         raise InputError(
@@ -151,25 +131,29 @@ def _same_every(profile: Profile, every: Option) -> Every:
             f"The reference has windows of {profile.every} and every= asks for {length}; make "
             "both the same."
         )
-    return length
+    if isinstance(reference, Monitoring):
+        return replace(reference, went_on=True)
+    none = profile.windows.take(np.zeros(0, dtype=np.intp))
+    said = tuple(map(str, profile.notes))
+    return Monitoring(replace(profile, every=length), none, {}, 1.0, "", notes=said)
 
 
 def _measured(
     past: Monitoring,
     data: Data,
-    time: Option,
+    time: str | None,
     name: str | None,
     options: Record,
     notes: list[Note],
 ) -> tuple[Monitoring, Kept]:
     """The monitoring with the windows of the data, and their rows."""
     profile, every, old = past.reference, past.every, past.measured
-    time = time if time is not None or not every.timed else profile.time or None
+    time = time or (profile.time if every.timed else "") or None
     sources = opened(data, time, **options)
     called = name or (sources[0].name if len(sources) == 1 else f"{len(sources)} sets")
-    own = _kind(None if profile.plan is not None else len(profile.names))
+    own = "a table" if profile.plan is not None else f"an array of {len(profile.names)} features"
     for one in sources:
-        kind = _kind(one.n_features if isinstance(one, Source) else None)
+        kind = f"an array of {one.n_features} features" if isinstance(one, Source) else "a table"
         if kind != own:
             raise InputError(f"{one.name} is {kind}, and the reference is {own}.")
     kept = read_windows(sources, time, every, called, notes)
@@ -194,10 +178,6 @@ def _measured(
         name=f"{called} and earlier windows" if len(old.codes) else called,
     )
     return longer, kept
-
-
-def _kind(features: int | None) -> str:
-    return "a table" if features is None else f"an array of {features} features"
 
 
 def _compared(

@@ -98,19 +98,12 @@ class Profile:
 
     Attributes
     ----------
-    name : str
     kept_rows : pyarrow.Table or ndarray
         A sample of its rows, as they came.
-    plan : EncodingPlan or None
-        How the columns are read; None for arrays.
     names : tuple of str
         The columns that are watched.
     every : Every or None
         How long a window is.
-    time : str
-        The column of times; empty where there is none.
-    options : dict
-        How columns are read: categorical, numeric, keep, where they were given.
     windows : Measured
         The windows of the reference.
 
@@ -125,11 +118,11 @@ class Profile:
     name: str
     kept_rows: Rows
     place: Codes  # the window of each row that is kept
-    plan: EncodingPlan | None
+    plan: EncodingPlan | None  # how the columns are read; None for arrays
     names: tuple[str, ...]
     every: Every | None
-    time: str
-    options: Record
+    time: str  # the column of times; empty where there is none
+    options: Record  # how columns are read: categorical, numeric, keep, where given
     windows: Measured
     repeated: float = 0.0  # the largest share of repeated rows in a window
     notes: tuple[Note, ...] = ()  # what a reader should know
@@ -139,8 +132,8 @@ class Profile:
         cls,
         data: Data,
         *,
-        time: object = None,
-        every: object = None,
+        time: str | None = None,
+        every: str | int | None = None,
         rows: int = KEPT_ROWS,
         name: str | None = None,
         **options: Option,
@@ -150,7 +143,7 @@ class Profile:
         Parameters
         ----------
         data : anything that :func:`cospan.data.open_source` takes, or a list of files
-        time : column name or array of dates, optional
+        time : column name, optional
             When each row was; not a feature.
         every : {"hour", "day", "week", "month", "year"} or rows, optional
             The windows to cut the reference into, to learn how windows vary: as long as those
@@ -178,7 +171,7 @@ class Profile:
         nothing = np.zeros((len(kept.codes), 0))
         bare = cls(
             name, kept.rows[at] if plan is None else kept.rows.take(at), place[at], plan, names,
-            window, time if isinstance(time, str) else "", read_as,
+            window, time or "", read_as,
             Measured(kept.codes, kept.counts, np.zeros_like(kept.codes), nothing, nothing),
             notes=tuple(notes),
         )  # fmt: skip

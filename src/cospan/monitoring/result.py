@@ -59,22 +59,17 @@ class Window:
     start, end : numpy.datetime64 or int
         When it begins, and when the next one does; of windows counted in rows its first and its
         last row, counted from 1.
-    rows : int
     size, p : Size and float, or None
-        How different it is from the reference (with ``.low`` and ``.high``), and the p-value, as
-        :func:`cospan.compare` says it; None where the window was not compared.
+        What :func:`cospan.compare` says of the reference's kept rows and the window's
+        (`comparison` has all of it); None where the window was not compared.
     findings : tuple of Finding
         What was met in the window itself (no data, columns gone or new, repeated rows, absurd
         values), then what the comparison found.
-    alarm : bool
-        Whether some sum is above its threshold.
     level : float
-        The largest sum over its threshold: 1 is the alarm. NaN where the window is not judged.
+        The largest sum over its threshold: above 1 is an `alarm`. NaN where it is not judged.
     status : {"judged", "few rows", "no data", "cannot judge yet"}
     columns : mapping of str to Held
         What each column holds: ``.mean``, or the shares of its ``.levels``, and ``.missing``.
-    comparison : Comparison or None
-        What :func:`cospan.compare` says of the reference's kept rows and the window's.
     """
 
     code: int  # its number in time
@@ -134,15 +129,13 @@ class Episode:
     Attributes
     ----------
     start : as of a window
-        Where the window begins with which the sum that passed first began to rise.
+        Since when the deviation that passed first is clearest.
     end : as of a window, or None
         Where the last window above the threshold begins; None while the episode lasts.
     alarm : Window
-        The window in which a sum passed its threshold.
+        The window in which a sum passed its threshold; the episode's `findings` are its.
     columns : tuple of str
         As few as explain it, the clearest first.
-    findings : tuple of Finding
-        Those of the window of the alarm.
     announced : tuple of (Window, tuple of str)
         Windows in which further columns passed, and these.
     """
@@ -176,10 +169,8 @@ class Monitoring:
     Attributes
     ----------
     reference : Profile
-    measured : Measured
-        The windows with data as numbers, in the order of time.
-    met : mapping of int to Window
-        The same by their codes, as they were met, before they are judged.
+    windows : tuple of Window
+    episodes : tuple of Episode
     rate : float
         False alarms a year that were accepted.
     name : str
@@ -188,8 +179,6 @@ class Monitoring:
         Whether the reference moves along.
     notes : tuple of str
         What a reader should know.
-    latest : frozenset of int
-        The codes of the windows that the last call of `monitor` read.
 
     Examples
     --------
@@ -202,13 +191,13 @@ class Monitoring:
     """
 
     reference: Profile
-    measured: Measured
-    met: Mapping[int, Window]
+    measured: Measured  # the windows with data as numbers, in the order of time
+    met: Mapping[int, Window]  # the same by their codes, as they were met, before they are judged
     rate: float
     name: str
     rolling: bool = False
     notes: tuple[str, ...] = ()
-    latest: frozenset[int] = frozenset()
+    latest: frozenset[int] = frozenset()  # the codes of the windows that the last call read
     went_on: bool = field(default=False, repr=False)  # whether windows were added to earlier ones
 
     @property
@@ -396,7 +385,7 @@ class Monitoring:
         if Path(path).suffix == ".html":
             from cospan.report import write
 
-            return write(self, path, "html")
+            return write(self, path)
         with locked(check_output(path)):
             there = self._added_to(path) if self.went_on and is_monitoring_file(path) else self
             return write_parts(path, (MONITORING, MONITORING_VERSION), there._parts())

@@ -236,33 +236,27 @@ def joined_rows(parts: Sequence[Rows]) -> Rows:
 # ---- reading -----------------------------------------------------------------------------------
 
 
-def opened(data: Data, time: object, **options: Option) -> list[Source | Table]:
+def opened(data: Data, time: str | None, **options: Option) -> list[Source | Table]:
     """The sources of a set, one or several; the column of times is not a feature."""
     several = isinstance(data, list | tuple) and all(
         isinstance(one, str | os.PathLike) or hasattr(one, "columns") for one in data
     )
-    drop = [*(options.pop("drop", None) or ()), *([time] if isinstance(time, str) else [])]
-    sources: list[Source | Table] = []
-    for one in data if several and data else [data]:
-        source = open_source(one, drop=drop or None, **options)
-        if isinstance(time, str) and not isinstance(source, Table):
-            raise InputError(
-                f"{source.name} is not a table, so it has no column {time!r}; cut windows in rows, "
-                f'for instance every="1000-rows".'
-            )
-        if isinstance(time, str) and isinstance(source, Table) and time not in source.schema.names:
-            columns = listing(source.schema.names, 20)
-            raise InputError(f"{source.name}: has no column {time!r}; its columns are {columns}.")
-        sources.append(source)
+    drop = [*(options.pop("drop", None) or ()), *([] if time is None else [time])]
+    sources = [
+        open_source(one, drop=drop or None, **options) for one in (data if several else [data])
+    ]
+    for source in sources if time is not None else ():
+        has = source.schema.names if isinstance(source, Table) else ()
+        if time not in has:
+            columns = f"its columns are {listing(has, 20)}" if has else "it is not a table"
+            raise InputError(f"{source.name}: has no column {time!r}; {columns}.")
     return sources
 
 
 def read_windows(
-    sources: Sequence[Source | Table], time: Option, every: Every, name: str, notes: list[Note]
+    sources: Sequence[Source | Table], time: str | None, every: Every, name: str, notes: list[Note]
 ) -> Kept:
     """All rows of the sources as windows, in one pass."""
-    given = None if time is None or isinstance(time, str) else _as_days(time)
-    column = time if isinstance(time, str) and every.timed else None
     if every.timed and time is None:
         raise InputError(
             f"Windows of one {every.unit} need times: name the column with time=, or cut windows "
@@ -270,14 +264,10 @@ def read_windows(
         )
     found, seen, timeless = _Sample(), 0, 0
     for k, source in enumerate(sources):
-        for rows, days in read_ahead(_blocks(source, column, notes)):
+        for rows, days in read_ahead(_blocks(source, time if every.timed else None, notes)):
             counted = np.arange(seen, seen + len(rows))
             seen += len(rows)
             if every.timed:
-                if given is not None:
-                    days = given[counted[0] : seen]
-                    if len(given) < seen:
-                        raise InputError(f"There are {len(given):,} times for more rows than that.")
                 there = np.flatnonzero(np.isfinite(days))
                 timeless += len(days) - len(there)
                 rows = rows if len(there) == len(rows) else _take(rows, there)
@@ -286,8 +276,6 @@ def read_windows(
                 codes = counted // every.rows
             if len(counted):
                 found.add(rows, codes, counted, k)
-    if given is not None and seen != len(given):
-        raise InputError(f"There are {len(given):,} times for {seen:,} rows.")
     if not found.counts:
         raise InputError(f"{name} has no rows{' with a time' if timeless else ''}.")
     if timeless:
@@ -347,15 +335,3 @@ def _days(array: pa.Array, where: str, zones: set[str]) -> Floats:
     zone = pc.struct_field(pc.extract_regex(texts, pattern=ZONE), "zone")
     zones |= set(pc.unique(pc.fill_null(zone, "")).to_pylist())
     return np.append(fitting[0], np.nan)[codes]
-
-
-def _as_days(time: object) -> Floats:
-    """Times given as an array, in days since 1970."""
-    values = np.asarray(time)
-    try:
-        ticks = values.astype("datetime64[us]")
-    except (TypeError, ValueError):
-        ticks = None
-    if ticks is None or values.dtype.kind in "biuf" or values.ndim != 1:
-        raise InputError("time must be a column's name, or one date for each row.")
-    return np.where(np.isnat(ticks), np.nan, ticks.astype(np.int64) / (1e3 * _MS_PER_DAY))

@@ -24,19 +24,12 @@ class Drawn(NamedTuple):
 
     name: str
     theta: Floats
-    counts: Floats | None  # of all rows in fine bins, where not all were kept
+    n: int  # how many samples there are; of very many, `theta` is a sample
     colour: str
     hatch: str | None
 
-    @property
-    def n(self) -> int:
-        """How many samples there are: those counted, or those given."""
-        return len(self.theta) if self.counts is None else int(self.counts.sum())
-
     def histogram(self, bins: int) -> Floats:
-        """Shares of the angles in `bins` bins: of all rows where they were counted."""
-        if self.counts is not None and len(self.counts) % bins == 0 and self.n:
-            return np.asarray(self.counts.reshape(bins, -1).sum(axis=1) / self.n)
+        """Shares of the angles in `bins` bins."""
         return angle_histogram(self.theta, bins)
 
 
@@ -76,7 +69,7 @@ def groups_of(
     """The groups to draw: those of a comparison, or alignments, scored groups or angles given."""
     if hasattr(a, "every_group"):
         names = names or tuple(group.name for group in a.every_group)
-        a, b, z = (*(group.angles for group in a.every_group), None)[:3]
+        a, b, z = (*a.every_group, None)[:3]
     found = [item for item in (a, b, z) if item is not None]
     names = names or ("A", "B", "scored samples")
     if len(names) < len(found):
@@ -87,7 +80,6 @@ def groups_of(
 
 
 def _drawn(item: object, name: str, look: tuple[str, str | None]) -> Drawn:
-    counts = np.asarray(item.counts) if hasattr(item, "counts") else None
     source = getattr(item, "alignment", item)
     theta = np.asarray(getattr(source, "theta", source), dtype=np.float64)
     if theta.ndim != 1:
@@ -95,7 +87,7 @@ def _drawn(item: object, name: str, look: tuple[str, str | None]) -> Drawn:
             f"the angles of group {name!r} have shape {theta.shape}; give an Alignment, a scored "
             "group or a list of angles in radians."
         )
-    return Drawn(label(name), theta, counts, *look)
+    return Drawn(label(name), theta, getattr(item, "n", len(theta)), *look)
 
 
 def degrees_axis(ax: Axes) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from cospan.base.types import Floats
 from cospan.errors import InputError
+from cospan.model import attribute
 
 from ._strips import Strip, bars, check_shape, draw_strips, one_strip
 from ._style import BLUE, DARK, ORANGE, axes
@@ -67,28 +68,27 @@ def plot_samples(
 
 
 def _telling_samples(comparison: Any, n: int, pixels: bool) -> list[Strip]:
-    """The kept rows of all groups with the smallest angles, nearest 45°, and the largest."""
+    """The rows of all groups with the smallest angles, nearest 45°, and the largest."""
     found: list[tuple[float, str, Floats]] = []
     for key, group in zip("ABZ", comparison.every_group, strict=False):
-        one = group.angles
-        shown = one.rows if pixels else one.attribution
-        if shown is not None:
-            theta = np.degrees(np.asarray(one.alignment.theta)[one.row_index])
-            rows = np.asarray(shown, dtype=np.float64)
-            found += [(angle, key, row) for angle, row in zip(theta, rows, strict=True)]
-    if not found:
-        raise InputError("this comparison kept no rows to draw; make it again from the data.")
+        theta = np.degrees(np.asarray(group.alignment.theta)[group.notable.row_index])
+        rows = np.asarray(group.notable.rows, dtype=np.float64)
+        found += [(angle, key, row) for angle, row in zip(theta, rows, strict=True)]
     found.sort(key=lambda one: one[0])
     middle = sorted(found, key=lambda one: abs(one[0] - 45))[:n]
-    strips = (
-        ("like A", found[:n]),
-        ("like both", sorted(middle, key=lambda one: one[0])),
-        ("like B", found[-n:]),
-    )
-    return [
-        (heading, [(row, f"{key} {angle:.0f}°") for angle, key, row in chosen])
-        for heading, chosen in strips
-    ]
+    chosen = {
+        "like A": found[:n],
+        "like both": sorted(middle, key=lambda one: one[0]),
+        "like B": found[-n:],
+    }
+    strips, weighting = [], comparison.settings["weighting"]
+    for heading, samples in chosen.items():
+        shown = np.stack([row for _, _, row in samples])
+        if not pixels:
+            shown = np.asarray(attribute(comparison.frame, shown, weighting=weighting).features)
+        titles = [f"{key} {angle:.0f}°" for angle, key, _ in samples]
+        strips.append((heading, list(zip(shown, titles, strict=True))))
+    return strips
 
 
 def plot_attribution(
@@ -105,15 +105,14 @@ def plot_attribution(
 
     Parameters
     ----------
-    attribution : Attribution, ScoredGroup, or array of shape (d,) or (k, d)
+    attribution : Attribution, or array of shape (d,) or (k, d)
         Pulls of the features on -cos 2θ.
     index : int
         Which sample.
     n : int
         How many bars.
     row : array of shape (d,), optional
-        The sample itself; a picture is then drawn in grey under the pulls. A scored group knows
-        its rows.
+        The sample itself; a picture is then drawn in grey under the pulls.
     image_shape : tuple of int, optional
         (height, width) where features are pixels; otherwise the `n` strongest pulls are bars.
     feature_names : sequence of str, optional
@@ -126,15 +125,11 @@ def plot_attribution(
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
     ['age', 'weight']
     """
-    features = getattr(attribution, "features", getattr(attribution, "attribution", attribution))
-    if features is None:
-        raise InputError("this group has no attributions; compare again with its rows kept.")
+    features = getattr(attribution, "features", attribution)
     every = np.atleast_2d(np.asarray(features, dtype=np.float64))
     if not -len(every) <= index < len(every):
         raise InputError(f"there is no sample {index} among {len(every)} attributions.")
     pulls = every[index]
-    if row is None and getattr(attribution, "rows", None) is not None:
-        row = attribution.rows[index]
     check_shape(image_shape, pulls.size)
     if image_shape is None:
         ax = axes(ax, (5.0, 0.9 + 0.3 * min(n, pulls.size)))

@@ -125,7 +125,7 @@ def pair_card(subject: Subject) -> Card:
 def many_card(subject: Subject) -> Card:
     """How many pairs differ, a map and a matrix of the sizes."""
     found, names = subject.found, subject.names
-    sizes = found.pairs.matrix("auc")
+    sizes = found.size_matrix
     text = "The farther apart two dots, the easier their rows are told apart."
     first = Figure("The sets on a map.", text, charts.set_map(names, *found.map, sizes))
     text = "of 100 (guessing: 50). Choose a pair to see it."
@@ -271,7 +271,7 @@ def _facts_of_many(subject: Subject) -> Iterator[Fact]:
         worst = max(found.pair(*pair).p for pair in found.differing)
         most = p_sign(worst, found.verdict.n_permutations).replace("=", "≤")
         yield Fact("How sure", f"p {most}", "in every pair that differs")
-    sizes = [found.pairs.between(*pair).auc for pair in found.by_size]
+    sizes = [found.sizes[pair] for pair in found.by_size]
     words = [size_word(size) for size in sizes]
     counted = f"{words.count(words[0])} of {len(words)} {words[0]}"
     text = f"{of_hundred(sizes[-1])} to {of_hundred(sizes[0])} in 100"

@@ -37,8 +37,8 @@ from .drawing import Drawing, Mark, for_phones, lanes, line, short
 MOST_CARDS, MOST_COLUMNS, NAMED, LEAD = 6, 14, 3, 2
 #: What an episode's change is called; other kinds have a sentence in the window's card only.
 CHANGES = {
-    "mean": "", "missing": "missing ", "level": "{detail} ", "value": "exactly {detail} ",
-    "shape": "up to {detail} ", "spread": "spread ", "relation": "correlation with {second} ",
+    "mean": "", "missing": "missing ", "level": "{detail}: ", "value": "exactly {detail}: ",
+    "shape": "up to {detail}: ", "spread": "spread ", "relation": "correlation with {second} ",
 }  # fmt: skip
 #: The width that a card has inside, and that of a section.
 CARD, WIDE = 1008.0, 1088.0

@@ -9,8 +9,7 @@ from functools import partial
 from cospan.base.text import listed, number, plural, quoted, share_text, shares_text
 from cospan.comparison import Comparison, RowToCheck
 from cospan.evidence import size_word
-from cospan.headlines import made_of_sentence
-from cospan.wording import note_sentence, of_hundred, sentence, value_text
+from cospan.wording import made_of_sentence, note_sentence, of_hundred, sentence, value_text
 
 from . import charts
 from .columns import Subject
@@ -50,7 +49,7 @@ def pairs_section(subject: Subject) -> Section:
     """All pairs in a table, the farthest first."""
     found, rows = subject.found, []
     for i, j in found.by_size:
-        size = found.pairs.between(i, j).auc
+        size = found.sizes[i, j]
         changed, word, link = "", size_word(size), ""
         if found.differing is not None:
             link = pair_id(i, j)

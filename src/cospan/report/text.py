@@ -14,8 +14,8 @@ MOST_LINES, FIRST_ROWS, MORE_ROWS, MOST_NOTES, LONGEST = 60, 12, 4, 5, 90
 #: Characters that Markdown or HTML would act on.
 _ESCAPES = {ord(c): f"\\{c}" for c in "\\`*_[]|#~"}
 _ESCAPES |= {ord("<"): "&lt;", ord(">"): "&gt;", ord("&"): "&amp;"}
-#: The terminal: findings and lines of facts of the short form, rows of a table, its narrowest cell.
-FINDINGS, FACTS, MOST_ROWS, NARROWEST = 5, 3, 40, 8
+#: The terminal: lines, findings and lines of facts of the short form; rows and cells of a table.
+SHORT, FINDINGS, FACTS, MOST_ROWS, NARROWEST = 15, 5, 3, 40, 8
 
 Line = tuple[str, str]  # style ("title", "head", "plain", "warn"), text
 
@@ -94,15 +94,17 @@ def _escaped(text: str) -> str:
 def lines(document: Document, width: int = 80, full: bool = False) -> Iterator[Line]:
     """The verdict, the size, the first findings, and a line of facts; sections where `full`."""
     card = document.card
-    yield from _wrapped("title", card.title, width)
-    yield from _wrapped("plain", card.lead, width)
+    first = [*_wrapped("title", card.title, width), *_wrapped("plain", card.lead, width)]
     if card.big is not None:
         big = f"{card.big.label} {card.big.value}. {card.big.text}"
-        yield from _wrapped("plain", big, width)
-    for point in card.points if full else card.points[:FINDINGS]:
-        yield "plain", cut(printable(f"- {point.title}"), width)
+        first += _wrapped("plain", big, width)
     facts = "; ".join(f"{fact.label.lower()}: {fact.value}" for fact in card.facts)
-    yield from list(_wrapped("plain", facts, width))[: None if full else FACTS]
+    last = list(_wrapped("plain", facts, width))[: None if full else FACTS]
+    points = [f"- {point.title}" for point in card.points[: None if full else FINDINGS]]
+    found = [line for point in points for line in _wrapped("plain", point, width)]
+    if not full and len(first) + len(found) + len(last) > SHORT:
+        found = [("plain", cut(printable(point), width)) for point in points]
+    yield from (*first, *found, *last)
     for section in document.sections if full else ():
         yield "plain", ""
         yield from _wrapped("head", section.title, width)
@@ -119,7 +121,7 @@ def _block(block: Block, width: int) -> Iterator[Line]:
     elif isinstance(block, Card):
         yield from _wrapped("plain", f"{block.title} {block.lead}", width)
         for point in block.points:
-            yield "plain", cut(printable(f"- {point.title}"), width)
+            yield from _wrapped("plain", f"- {point.title}", width)
     elif isinstance(block, Table):
         yield from _wrapped("plain", block.title, width)
         rows = [[printable(text) for text in row] for row in block.texts(MOST_ROWS)]

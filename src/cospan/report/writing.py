@@ -27,7 +27,6 @@ from .monitoring import monitoring_document
 from .text import Line, lines, markdown
 
 FOLDER = Path(__file__).parent / "page"
-FORMATS = ("html", "md", "json")
 _ENDINGS = dict.fromkeys(("", ".html", ".htm"), "html") | {
     ".md": "md", ".markdown": "md", ".json": "json",
 }  # fmt: skip
@@ -67,7 +66,6 @@ def terminal_lines(
 def write(
     found: Comparison | Monitoring,
     path: str | os.PathLike[str],
-    format: str | None = None,
     *,
     command: str | None = None,
     files: Sequence[str] = (),
@@ -79,36 +77,29 @@ def write(
     found : Comparison or Monitoring
         What :func:`cospan.compare` or :func:`cospan.monitor` returned.
     path : str or path-like
-        Where to write.
-    format : {"html", "md", "json"}, optional
-        By default what the path ends in, and HTML where it has no ending.
+        Where to write: HTML, Markdown or JSON, by its ending; HTML where it has none.
     command, files
         The command line that made it, and paths of what it was made from.
     """
-    chosen = format_of(path, format)
+    chosen = format_of(path)
     return write_text(path, render(document_of(found, command=command, files=files), chosen))
 
 
-def format_of(path: str | os.PathLike[str], format: str | None = None) -> str:
-    """The format that a report is written in: the one given, else by the ending of its name.
+def format_of(path: str | os.PathLike[str]) -> str:
+    """The format that a report is written in, by the ending of its name.
 
-    >>> format_of("drift.markdown"), format_of("drift", "json")
-    ('md', 'json')
+    >>> format_of("drift.markdown"), format_of("drift")
+    ('md', 'html')
     """
     ending = Path(path).suffix.lower()
     if str(path) == "-":
         raise InputError("a report goes to a file, not to standard output; name a file.")
-    if format is None and ending not in _ENDINGS:
+    if ending not in _ENDINGS:
         raise InputError(
             f"cannot write the report {path}: the ending {ending!r} is not known; use .html, .md "
-            "or .json, or give a format."
+            "or .json."
         )
-    chosen = format or _ENDINGS[ending]
-    if chosen not in FORMATS:
-        raise InputError(
-            f"the report format {chosen!r} is unknown; choose one of {', '.join(FORMATS)}."
-        )
-    return chosen
+    return _ENDINGS[ending]
 
 
 def _page(document: Document) -> str:
