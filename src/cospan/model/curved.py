@@ -259,7 +259,7 @@ def _map_for(working: WorkingSets, summaries: Sequence[Summary], size: int | Non
     """The map of the sets' columns."""
     most = tried_rows(working.n_sets)
     samples = [part.sample.rows[:most] for part in summaries]
-    if are_of_a_table(samples):
+    if are_of_a_table(samples, working.units):
         return score_map(samples, size)
     center, per_unit = (
         np.asarray(arrays.to_numpy(one), dtype=np.float64)

@@ -39,7 +39,7 @@ from cospan.model.prepared import inverses
 
 # Units from the origin up to which taking the centre off in float32 costs a feature 1e-5 at most.
 _NEAR = 64.0
-# Columns that a table has at most, and those of them with more than two values: levels are many.
+# Columns that a table has at most; and those with more than two values, where all share one unit.
 MOST_COLUMNS, MOST_OF_MANY_VALUES = 500, 100
 # h, of the median distance of two rows: of scores, and on axes. And the rows that are looked at.
 _SCORES_BANDWIDTH, _BANDWIDTH = 2.0, 0.75
@@ -228,10 +228,10 @@ class ScoreMap(_Landmarks):
         return found
 
 
-def are_of_a_table(samples: Sequence[Floats]) -> bool:
-    """Do rows have so few columns of more than two values that each is worth a score?"""
-    if samples[0].shape[1] > MOST_COLUMNS:
-        return False
+def are_of_a_table(samples: Sequence[Floats], units: str) -> bool:
+    """Are rows those of a table, whose columns are each worth a score?"""
+    if units == "own" or samples[0].shape[1] > MOST_COLUMNS:
+        return samples[0].shape[1] <= MOST_COLUMNS
     rows = np.concatenate(samples)
     between = (rows > rows.min(axis=0)) & (rows < rows.max(axis=0))
     return int(between.any(axis=0).sum()) <= MOST_OF_MANY_VALUES
