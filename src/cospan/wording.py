@@ -223,7 +223,7 @@ def _relation(one: Finding, sets: Pair, kind: str) -> str:
     pair = " and ".join(
         f"{quoted(c)} = {quoted(level)}" if level else quoted(c) for c, level in ends
     )
-    moved = _moved(one) if min(one.a, one.b) >= 0 else "went"
+    moved = _moved(one) if min(one.a, one.b) > -0.005 else "went"  # -0.00 is 0.00
     return f"the correlation of {pair} {moved} from {x} to {y}"
 
 

@@ -14,10 +14,11 @@ from cospan.comparison.api import compare
 from cospan.comparison.audit import LabelAudit, audit_labels
 from cospan.comparison.result import Comparison
 from cospan.comparison.rows import Reason, RowToCheck
-from cospan.comparison.weights import importance_weights
+from cospan.comparison.weights import ImportanceWeights, importance_weights
 
 __all__ = [
     "Comparison",
+    "ImportanceWeights",
     "LabelAudit",
     "Reason",
     "RowToCheck",

@@ -256,9 +256,9 @@ _COPIES: weakref.WeakKeyDictionary[IO[bytes], _Copy] = weakref.WeakKeyDictionary
 
 def _open_stdin(options: Options) -> Source | Table:
     """CSV or NPY, kept in a temporary file because the rows are read more than once."""
-    stream = sys.stdin.buffer
-    if stream.isatty():
-        raise SourceError("Standard input is a terminal; pipe CSV or NPY into it.")
+    stream = None if sys.stdin is None else sys.stdin.buffer
+    if stream is None or stream.isatty():
+        raise SourceError("Standard input is a terminal or closed; pipe CSV or NPY into it.")
     copy = _COPIES.get(stream)
     if copy is None:
         copy = _COPIES[stream] = _Copy(stream)

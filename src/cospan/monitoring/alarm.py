@@ -36,6 +36,8 @@ RESEMBLING = 6.0
 SIMULATED, AR, SEED = 20_000, (0.0, 0.5), 7
 #: The share of the largest sums that an exponential is fitted to, and the most windows simulated.
 TAIL, MOST_SIMULATED = 0.01, 400
+#: After more windows below all thresholds what passes next begins an episode of its own.
+APART = 3
 #: Kinds of functions that say something of two columns, or of one given the others.
 BETWEEN = ("relation", "given", "scatter")
 
@@ -177,7 +179,8 @@ def follow(Z: Floats, H: Floats, k: float) -> tuple[Floats, list[Run]]:
 
     z and thresholds are (windows, functions). While an episode lasts a sum is capped at its
     threshold and has half the mean deviation taken off, so that it ends soon after its cause;
-    another function that passes meanwhile is announced.
+    another function that passes meanwhile is announced. One that passes when all have been below
+    their thresholds for some windows has another cause: its episode is the next.
     """
     both = np.concatenate([Z, -Z], axis=1)
     T, m = both.shape
@@ -192,6 +195,9 @@ def follow(Z: Floats, H: Floats, k: float) -> tuple[Floats, list[Run]]:
         S = np.maximum(0.0, S + z - np.where(on, np.maximum(k, lasting), k))
         above = h < S
         new = above & ~on
+        if now is not None and new.any() and t - last > APART and not (above & on).any():
+            now.end, now = last, None
+            on[:] = False
         on |= above
         last = t if above.any() else last
         level[t] = (S / h).max(initial=0.0)
