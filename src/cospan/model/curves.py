@@ -230,9 +230,10 @@ class ScoreMap(_Landmarks):
 
 def are_of_a_table(samples: Sequence[Floats], units: str) -> bool:
     """Are rows those of a table, whose columns are each worth a score?"""
-    if units == "own" or samples[0].shape[1] > MOST_COLUMNS:
-        return samples[0].shape[1] <= MOST_COLUMNS
     rows = np.concatenate(samples)
+    few = rows.shape[1] <= MOST_COLUMNS
+    if units == "own" or not few:
+        return few
     between = (rows > rows.min(axis=0)) & (rows < rows.max(axis=0))
     return int(between.any(axis=0).sum()) <= MOST_OF_MANY_VALUES
 
