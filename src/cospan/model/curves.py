@@ -231,7 +231,7 @@ class ScoreMap(_Landmarks):
 def are_of_a_table(samples: Sequence[Floats], units: str) -> bool:
     """Are rows those of a table, whose columns are each worth a score?"""
     rows = np.concatenate(samples)
-    few = rows.shape[1] <= MOST_COLUMNS
+    few = len(rows.T) <= MOST_COLUMNS
     if units == "own" or not few:
         return few
     between = (rows > rows.min(axis=0)) & (rows < rows.max(axis=0))
