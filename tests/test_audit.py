@@ -327,14 +327,18 @@ def test_weighting_lowers_the_test_error_under_covariate_shift():
 @pytest.mark.parametrize("true_class", [0, 1])
 def test_flips_in_one_direction_only_are_found(true_class):
     """Sick people filed as healthy, and never the other way round: no common rate fits."""
-    rng = np.random.default_rng(0)
-    y = np.repeat([0, 1], 300)
-    X = rng.normal(size=(600, 5))
-    X[y == 1, 0] += 4
-    labels = y.copy()
-    labels[rng.choice(np.flatnonzero(y == true_class), 30, replace=False)] = 1 - true_class
-    wrong = labels != y
-    audit = audit_labels(X, labels)
-    assert audit.flagged[wrong].mean() > 0.6
-    assert wrong[audit.flagged].mean() > 0.8
+    recalls, precisions = [], []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        y = np.repeat([0, 1], 300)
+        X = rng.normal(size=(600, 5))
+        X[y == 1, 0] += 4
+        labels = y.copy()
+        labels[rng.choice(np.flatnonzero(y == true_class), 30, replace=False)] = 1 - true_class
+        wrong = labels != y
+        audit = audit_labels(X, labels)
+        recalls.append(audit.flagged[wrong].mean())
+        precisions.append(wrong[audit.flagged].mean())
+    assert min(recalls) > 0.6
+    assert np.mean(precisions) > 0.8
     assert 0.03 < audit.noise_rate < 0.07

@@ -1,7 +1,10 @@
 """Curved frames: the map, what it sees, when it is chosen, and everything that follows from it."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+from scipy.special import ndtri
 from sklearn.metrics import roc_auc_score
 
 import cospan
@@ -19,9 +22,9 @@ from cospan.model import (
     LandmarkMap,
     RowsAgain,
     SetCosts,
-    curve_map,
     integrated,
     landmark_map,
+    score_map,
 )
 from cospan.report import document_of, render
 
@@ -56,22 +59,37 @@ def curved(ring):
 # ---- the map ----------------------------------------------------------------------------------
 
 
-def test_a_column_becomes_itself_and_three_waves():
-    x = np.linspace(-2, 2, 9)[:, None]
-    mapping = curve_map(np.zeros(1), np.ones(1), x)
-    z = x[:, 0]
-    waves = np.sqrt(2) * np.stack([np.cos(z), np.cos(2 * z), np.sin(2 * z)])
-    np.testing.assert_allclose(mapping(x), np.vstack([z, waves]).T, atol=1e-6)
+def test_a_place_is_the_scores_of_columns():
+    """Normal scores of mid-ranks, whatever the column is; 0 and 1 where there are two values."""
+    x = np.arange(40.0)
+    rows = np.stack([x, np.exp(x), 3.0 + 2 * (x > 30), np.ones(40), x // 10], axis=1)
+    mapping = score_map([rows[:25], rows[25:]])
+    y = mapping.places(rows, fine=True)
+    np.testing.assert_allclose(y[:, 0], ndtri((x + 0.5) / 40))
+    np.testing.assert_allclose(y[:, 1], y[:, 0])
+    np.testing.assert_array_equal(y[:, 2], x > 30)
+    np.testing.assert_array_equal(y[:, 3], 0)
+    np.testing.assert_allclose(y[:, 4], ndtri((5 + x // 10 * 10) / 40))
+    assert np.isfinite(mapping(rows)).all()
 
 
-def test_columns_of_few_values_get_fewer_features():
-    """Of two values every function is a line; of three, one feature more says everything."""
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.integers(0, k, 200) for k in (2, 3, 4, 50)] + [np.ones(200)])
-    scale = X.std(axis=0)
-    mapping = curve_map(X.mean(axis=0), scale, X)
-    assert mapping.waves.sum(axis=0).tolist() == [0, 1, 2, 3, 0]
-    assert np.isfinite(mapping(X)).all()
+def test_scores_go_on_beyond_the_ends():
+    rows = np.arange(1000.0)[:, None]
+    mapping = score_map([rows])
+    y = mapping.places(np.array([[999.0], [999.0 + rows.std()], [1e9], [1e12]]), fine=True)[:, 0]
+    assert y[1] - y[0] == pytest.approx(1)
+    assert y[2] - y[0] == y[3] - y[0] == pytest.approx(20)
+
+
+def test_nearness_is_by_the_sum_over_columns_and_varies_as_much_as_places(ring):
+    rows = np.concatenate(ring)
+    rows = np.concatenate([rows, rows[:, :1] > 0], axis=1)
+    mapping = score_map([rows], size=50)
+    y, mapped = mapping.places(rows, fine=True), exact(mapping)(rows)
+    apart = np.abs(y[:, None] - mapping.landmarks).sum(axis=2)
+    near = np.exp(-apart / mapping.width)
+    np.testing.assert_allclose(mapped, np.concatenate([y, near @ mapping.mixing], axis=1))
+    assert mapped[:, 4:].var(axis=0).sum() == pytest.approx(y.var(axis=0).sum())
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e8])
@@ -93,13 +111,15 @@ def test_samples_far_away_stay_numbers(curved):
 def test_pulled_back_gradients_are_those_of_the_map():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
-    mapping = curve_map(X.mean(axis=0), np.array([2.0, 1.0, 0.0]), X, size=12)
-    slopes = rng.normal(size=(1, mapping.n_features))
-    x, step = X[:1], 1e-6
-    found = mapping.pulled_back(x, slopes)[0]
+    X[:, 2] = X[:, 2] > 0
+    mapping = score_map([X], size=12)
+    seen = partial(mapping.features, fine=True)
+    slopes = rng.normal(size=seen(X[:1]).shape)
+    x, step = np.array([[0.321, -0.123, 0.25]]), 1e-6  # at no knot and no landmark
+    found = mapping.pulled_back(x, seen(x), slopes)[0]
     for j in range(3):
         e = step * np.eye(3)[j]
-        change = (exact(mapping)(x + e) - exact(mapping)(x - e)) @ slopes[0] / (2 * step)
+        change = (seen(x + e) - seen(x - e)) @ slopes[0] / (2 * step)
         assert found[j] == pytest.approx(change[0], abs=1e-8)
 
 
@@ -142,7 +162,9 @@ def test_the_plain_frame_is_the_one_without_a_curve(ring, curved):
 def test_a_number_of_features_is_the_most_there_are():
     rng = np.random.default_rng(0)
     A, B = rng.normal(size=(2, 60, 4))
-    assert JointFrame.fit(A, B, curve=30).curve.map.n_features == 16  # three for each column
+    assert (
+        JointFrame.fit(A, B, curve=30).curve.map.n_features == 34
+    )  # columns, and nearness to each
     assert JointFrame.fit(A, B, curve=5).curve.map.n_features == 9
 
 
@@ -152,7 +174,7 @@ def test_angles_are_those_of_a_frame_of_mapped_rows(ring, curved):
     mapped = exact(curved.curve.map)
     g = curved.curve.costs.geometry
     reference = JointFrame.fit(
-        mapped(A), mapped(B), units="own", shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof
+        mapped(A), mapped(B), units="common", shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof
     )
     Z = ring_in_a_blob(50, seed=5)[1]
     np.testing.assert_allclose(curved.align(Z).theta, reference.align(mapped(Z)).theta, atol=2e-4)
@@ -169,7 +191,7 @@ def test_leave_one_out_equals_refitting_with_the_same_map(ring, curved):
     for i in (0, 17):
         fresh = SetCosts.from_summaries(
             [Summary.of(np.delete(mapped(A), i, axis=0)), Summary.of(mapped(B))],
-            units="own",
+            units="common",
             shrinkage=g.shrinkage,
             pooling=g.pooling,
             dof=g.dof,
@@ -232,12 +254,16 @@ def test_rows_are_read_again_for_a_trial_where_it_is_cheap(n, sample_size, at_ha
 
 
 def test_weights_count_like_copies(ring):
+    """Through the same map: which rows landmarks begin with is drawn anew from other rows."""
     A, B = ring
+    settled = {"curve": 9, "shrinkage": 0.2, "pooling": 0.0, "dof": 1}
+    mapping = JointFrame.fit(A, B, **settled).curve.map
     weights = np.repeat([1.0, 2.0], 150)
-    twice = np.concatenate([A, A[150:]])
-    one = JointFrame.fit(A, B, sample_weight_a=weights, curve=9, shrinkage=0.2, pooling=0.0, dof=1)
-    two = JointFrame.fit(twice, B, curve=9, shrinkage=0.2, pooling=0.0, dof=1)
-    np.testing.assert_allclose(one.align(B).raw_theta, two.align(B).raw_theta, atol=1e-3)
+    one, two = (
+        SetCosts.from_summaries([a, Summary.of(B)], mapping=mapping, **settled)
+        for a in (Summary.of(A, weights), Summary.of(np.concatenate([A, A[150:]])))
+    )
+    np.testing.assert_allclose(one.squared_costs(B), two.squared_costs(B), rtol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -300,7 +326,7 @@ def test_features_of_landmarks_multiply_to_their_kernel(wide):
     """Nyström's features: at the landmarks, their products are the kernel, less what is weak."""
     d = wide[0].shape[1]
     mapping = landmark_map(wide[0].mean(axis=0), np.ones(d), wide, size=40)
-    at = mapping.landmarks * mapping.width
+    at = mapping.landmarks
     places = at @ mapping.axes.T + mapping.center
     phi = exact(mapping)(places)[:, mapping.axes.shape[1] :]
     distance = np.linalg.norm(at[:, None] - at[None], axis=2)
@@ -319,7 +345,7 @@ def test_no_landmark_is_a_row(wide):
     d = wide[0].shape[1]
     mapping = landmark_map(np.zeros(d), np.ones(d), wide)
     y = np.concatenate(wide) @ mapping.axes
-    apart = np.linalg.norm(y[:, None] - mapping.width * mapping.landmarks[None], axis=2)
+    apart = np.linalg.norm(y[:, None] - mapping.landmarks[None], axis=2)
     assert apart.min() > 1e-3 * np.linalg.norm(y, axis=1).mean()
 
 
@@ -334,12 +360,13 @@ def test_gradients_through_landmarks_are_those_of_the_map(wide):
     A, B = wide
     per_unit = np.linspace(0, 2, 130)
     mapping = landmark_map(A.mean(axis=0), per_unit, [A, B], size=20)
-    slopes = np.random.default_rng(0).normal(size=(1, mapping.n_features))
+    seen = partial(mapping.features, fine=True)
+    slopes = np.random.default_rng(0).normal(size=seen(A[:1]).shape)
     x, step = A[:1], 1e-6
-    found = mapping.pulled_back(x, slopes)[0]
+    found = mapping.pulled_back(x, seen(x), slopes)[0]
     for j in range(0, 130, 13):
         e = step * np.eye(130)[j]
-        change = (exact(mapping)(x + e) - exact(mapping)(x - e)) @ slopes[0] / (2 * step)
+        change = (seen(x + e) - seen(x - e)) @ slopes[0] / (2 * step)
         assert found[j] == pytest.approx(change[0], abs=1e-5)
 
 
@@ -462,7 +489,7 @@ def test_model_files_hold_the_map_and_no_rows(ring, curved, tmp_path):
 def test_a_curve_of_other_sets_is_refused(curved, tmp_path):
     from dataclasses import replace
 
-    wrong = replace(curved.curve.map, waves=np.ones((3, 3)) * [1, 1, 0])
+    wrong = replace(curved.curve.map, mixing=curved.curve.map.mixing[:, :-1])
     broken = replace(curved, curve=replace(curved.curve, map=wrong))
     cospan.save(tmp_path / "broken.cospan", broken)
     with pytest.raises(ModelFileError, match="curve"):
@@ -474,7 +501,7 @@ def test_compare_uses_the_curve(ring):
     assert found.frame.curve is not None
     plain = compare(*ring, n_permutations=19, curve=None)
     assert found.size > plain.size + 0.2
-    assert found.to_dict()["geometry"]["curve"] == "9 cosines of columns"
+    assert found.to_dict()["geometry"]["curve"] == "nearness to 200 landmarks"
     assert plain.to_dict()["geometry"]["curve"] is None
     page = render(document_of(found), "html")
     assert "The difference is curved" in page
@@ -506,18 +533,22 @@ def test_dask_gives_the_same(ring):
     lazy = [da.from_array(X, chunks=(700, 2)) for X in (A, B)]
     frame, there = JointFrame.fit(A, B, curve="auto"), JointFrame.fit(*lazy, curve="auto")
     assert there.curve.costs.geometry.sizes.tolist() == [2500.0, 2500.0]
-    # The samples differ, and with them the choices; the sums are the same.
+    # The samples differ, and with them the choices; the sums are the same, in float32 and of some
+    # hundred features.
     np.testing.assert_allclose(
-        there.align(lazy[0]).theta.compute(), there.align(A).theta, atol=1e-6
+        there.align(lazy[0]).theta.compute(), there.align(A).theta, atol=2e-5
     )
     np.testing.assert_allclose(
-        there.left_out(lazy[1], "B").theta.compute(), there.left_out(B, "B").theta, atol=1e-6
+        there.left_out(lazy[1], "B").theta.compute(), there.left_out(B, "B").theta, atol=2e-5
     )
     both = np.corrcoef(frame.align(A).theta, there.align(A).theta)[0, 1]
     assert both > 0.99
-    settled = {"curve": 6, "shrinkage": 0.3, "pooling": 0.0, "dof": 8.0}
-    frame, there = JointFrame.fit(A, B, **settled), JointFrame.fit(*lazy, **settled)
-    np.testing.assert_allclose(there.align(A).raw_theta, frame.align(A).raw_theta, atol=1e-5)
+    # Of the same map they are of all rows, whatever the sample.
+    here, lazily = (
+        there.curve.refitted(RowsAgain([(X, None) for X in rows])(there.curve.map))
+        for rows in ((A, B), lazy)
+    )
+    np.testing.assert_allclose(lazily.squared_costs(A), here.squared_costs(A), rtol=1e-3)
 
 
 def test_torch_gives_the_same(ring, curved):

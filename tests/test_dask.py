@@ -316,7 +316,8 @@ def test_curved_maps_are_learned_from_collections():
     expected = AlignmentAngleClassifier().fit(X, y)
     found = AlignmentAngleClassifier().fit(lazy(X), da.from_array(y, chunks=1_000))
     assert expected.score(X, y) > 0.65
-    assert_allclose(found.predict_proba(X), expected.predict_proba(X), atol=1e-6)
+    # Some hundred features in float32, added up in another order.
+    assert_allclose(found.predict_proba(X), expected.predict_proba(X), atol=2e-5)
 
 
 def test_alignments_of_unknown_length_have_posteriors_and_say_so():

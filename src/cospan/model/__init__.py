@@ -25,7 +25,7 @@ from cospan.model.calibration import (
 )
 from cospan.model.choice import tried_rows
 from cospan.model.curved import Again, CurvedSets, RowsAgain, mapped_summary
-from cospan.model.curves import CurveMap, LandmarkMap, RowMap, curve_map, landmark_map
+from cospan.model.curves import LandmarkMap, RowMap, ScoreMap, landmark_map, score_map
 from cospan.model.directions import (
     Directions,
     Parts,
@@ -43,12 +43,12 @@ from cospan.model.settings import DEFAULTS, Given, Settings, settled
 from cospan.model.typicality import SetRows, Typicality, UsualRows, below_rate
 
 __all__ = [
-    "DEFAULTS", "Again", "Alignment", "Attribution", "Calibration", "CurveMap", "CurvedSets",
+    "DEFAULTS", "Again", "Alignment", "Attribution", "Calibration", "CurvedSets",
     "Directions", "Effect", "Geometry", "Given", "JointFrame", "LandmarkMap", "LeaveOneOut",
-    "ManyFrame", "Parts", "PreparedSets", "Prototypes", "RowMap", "RowsAgain",
+    "ManyFrame", "Parts", "PreparedSets", "Prototypes", "RowMap", "RowsAgain", "ScoreMap",
     "SetCosts", "SetModel", "SetRows", "Settings", "Typicality", "UsualRows", "angles_of",
-    "attribute", "below_rate", "calibrated_weights", "curve_map", "extreme_directions",
+    "attribute", "below_rate", "calibrated_weights", "extreme_directions",
     "fit_calibration", "in_feature_units", "integrated", "landmark_map", "log_losses",
-    "log_odds_of", "mapped_summary", "prototypes", "score_table", "set_number", "settled",
-    "shared_directions", "shared_mask", "strange_p", "suspicion_of", "tried_rows",
+    "log_odds_of", "mapped_summary", "prototypes", "score_map", "score_table", "set_number",
+    "settled", "shared_directions", "shared_mask", "strange_p", "suspicion_of", "tried_rows",
 ]  # fmt: skip

@@ -34,9 +34,10 @@ from cospan.model.scoring import Scorer
 _CHUNK_BYTES = 2**21
 _CHUNK_ROWS = 256
 # Points on the way of integrated gradients: doubled until the sum is right, for the rows where it
-# is not yet; and numbers held at once, in gradients.
-_FEWEST_POINTS, _MOST_POINTS = 16, 2048
-_BLOCK = 2**20
+# is not yet (scores of columns have creases, where it never is to the digit); and numbers held at
+# once, in gradients.
+_FEWEST_POINTS, _MOST_POINTS = 16, 64
+_BLOCK = 2**17
 
 
 Function = Callable[[Floats], tuple[Floats, Floats]]  # of rows: values (n,) and gradients (n, d)

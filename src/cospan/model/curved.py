@@ -24,8 +24,8 @@ from cospan.base.types import Array, Floats, Index
 from cospan.errors import InputError
 from cospan.model.calibration import Calibration
 from cospan.model.choice import CLEARLY, Candidate, Judge, tried_rows
-from cospan.model.curves import MOST_COLUMNS, RowMap, curve_map, landmark_map
-from cospan.model.prepared import WorkingSets, inverses
+from cospan.model.curves import RowMap, are_of_a_table, landmark_map, score_map
+from cospan.model.prepared import WorkingSets
 from cospan.model.scoring import Squares
 from cospan.model.set_model import Model, SetCosts, Tried, chosen_sets
 from cospan.model.settings import Settings
@@ -47,6 +47,8 @@ _FEWEST_ROWS = 40
 # Up to so many times the sampled rows all rows are mapped for the trial. A plain model of all rows
 # has an advantage over a curved one of a few hundred; over one of some thousands it has none.
 _MAPPED_AT_ONCE = 4
+# Rows of a set that a curve is tried on; where it is worth it, all there are are mapped.
+TRIED_AT_MOST = 2000
 # With fewer features than this a pooling is looked for in no time.
 _FEW_FEATURES = 100
 
@@ -97,13 +99,13 @@ class CurvedSets:
 
     def log_odds(self, rows: Floats) -> tuple[Floats, Floats]:
         """log tan²θ of rows of two sets (n,), and its gradients in the columns (n, d)."""
-        center, across, at, weights = self._table
-        y = (np.asarray(self.map(rows, fine=True)) - center) @ across
-        away = y[:, None, :] - at
+        across, weights, at = self._laid_out
+        features = np.asarray(self.map.features(rows, fine=True))
+        away = (features @ across)[:, None, :] - at
         squared = np.sum(weights * away**2, axis=2) + self.costs.geometry.dof
-        uphill = 2 * (weights * away) @ across.T
-        a, b = (self.map.pulled_back(rows, uphill[:, k, :]) / squared[:, k, None] for k in (0, 1))
-        return self.log_odds_of(squared), self.calibration.gain * (a - b)
+        a, b = np.moveaxis(weights * away / squared[:, :, None], 1, 0)
+        slopes = 2 * self.calibration.gain * (a - b) @ across.T
+        return self.log_odds_of(squared), self.map.pulled_back(rows, features, slopes)
 
     def log_odds_of(self, squared: Floats) -> Floats:
         """log tan²θ from the squared costs (n, 2) of two sets."""
@@ -257,17 +259,15 @@ def _possible(
 
 def _map_for(working: WorkingSets, summaries: Sequence[Summary], size: int | None) -> RowMap:
     """The map of the sets' columns."""
-    prepared, samples = working.prepared, [part.sample.rows for part in summaries]
-    center = np.asarray(arrays.to_numpy(prepared.center), dtype=np.float64)
-    if working.n_varying > MOST_COLUMNS:
-        most = tried_rows(working.n_sets)
-        per_unit = np.asarray(arrays.to_numpy(working.per_unit), dtype=np.float64)
-        return landmark_map(center, per_unit, [rows[:most] for rows in samples], size)
-    # The deviation of every column over all sets; 0 for a constant.
-    unit = prepared.unit("own")
-    apart = (arrays.to_numpy(prepared.means) - center) * inverses(unit)
-    scale = np.asarray(unit * np.sqrt(1 + np.mean(apart**2, axis=0)))
-    return curve_map(center, scale, np.concatenate(samples), size)
+    most = tried_rows(working.n_sets)
+    samples = [part.sample.rows[:most] for part in summaries]
+    if are_of_a_table(samples, working.units):
+        return score_map(samples, size)
+    center, per_unit = (
+        np.asarray(arrays.to_numpy(one), dtype=np.float64)
+        for one in (working.prepared.center, working.per_unit)
+    )
+    return landmark_map(center, per_unit, samples, size)
 
 
 def _fitted(
@@ -279,21 +279,27 @@ def _fitted(
 ) -> SetCosts | None:
     """The costs of mapped rows; None where there is a choice and the plain model is better."""
     samples = [part.sample for part in summaries]
-    sampled, rows = sum(map(len, samples)), sum(part.count for part in summaries)
+    most = max(TRIED_AT_MOST, tried_rows(len(samples)))
+    few = [x.taken(np.arange(len(x)) < most) for x in samples]
+    sampled, rows = sum(map(len, few)), sum(part.count for part in summaries)
     at_hand = rows <= _MAPPED_AT_ONCE * sampled and getattr(again, "at_hand", False)
     if again is not None and at_hand:
         mapped = again(mapping)
     else:
-        mapped = [mapped_summary(x.rows, x.weights, mapping) for x in samples]
+        mapped = [mapped_summary(x.rows, x.weights, mapping) for x in few]
     settings, by_choice = replace(settings, units=mapping.units), settings.curve == "auto"
-    costs, better = _tried(mapped, samples, mapping, settings, tried if by_choice else None)
+    costs, better = _tried(mapped, few, mapping, settings, tried if by_choice else None)
     if not better:
         return None
-    if at_hand or rows == sampled or again is None:
+    if sampled == sum(map(len, samples)) and (at_hand or rows == sampled or again is None):
         return costs
     g = costs.geometry
     chosen = replace(settings, shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof)
-    return _tried(again(mapping), samples, mapping, chosen, None)[0]
+    if again is None:
+        mapped = [mapped_summary(x.rows, x.weights, mapping) for x in samples]
+    elif not at_hand:
+        mapped = again(mapping)
+    return _tried(mapped, samples, mapping, chosen, None)[0]
 
 
 def _tried(

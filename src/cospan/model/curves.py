@@ -1,28 +1,30 @@
 """Curved features: a fixed map of every row to more columns, before anything is summarised.
 
 Means and covariances cannot see a ring inside a blob. Those of curved features can: every row x
-becomes [x, f(x)], in standardised coordinates, and nothing after that changes.
+becomes [y, f(y)], its place and how near that is to each of some hundred landmarks, and nothing
+after that changes. Summaries of mapped rows merge, stream and run on Dask like any others. With
+k_l(y) a kernel about the landmark c_l, f are Nyström's features
 
-**Few columns** (:class:`CurveMap`): every column x gets cos x, cos 2x and sin 2x, times √2. The
-covariances of the mapped rows hold their products, which is how two columns together are seen. A
-column of few different values gets fewer: of two values every function is a line.
+    f = k K^(-1/2)      K_lm = k_l(c_m)
 
-**Many columns** (:class:`LandmarkMap`; pictures, embeddings): how near a row is to each of some
-hundred landmarks. Rows go to their principal axes, and from there to Nyström's features of a
-Gaussian kernel:
+A landmark is the mean of a few rows that are near to each other, whichever set they are in. So no
+landmark is a row, and none knows a set. Which rows landmarks begin with depends on the rows, not on
+their order; of NumPy's generators only the bits are taken, which it promises to keep.
 
-    y = z P      f_l = exp(-‖y - c_l‖²/2h²)      x → [y, f K^(-1/2)]     K_lm = f_l(c_m)
+**Tables** (:class:`ScoreMap`): a row's place are the normal scores of its columns, learned without
+labels, and 0 and 1 in columns of two values; k = exp(-Σ_j |y_j - c_j| / h). Distances that are sums
+over columns make a kernel with a crease at every landmark in every column: its features see
+thresholds, and through their products thresholds in several columns at once, as trees do.
 
-A landmark c_l is the mean of a few rows near to each other: none is a row, none knows a set. Which
-rows landmarks begin with depends on the rows, not on their order; of NumPy's generators only the
-bits are taken, which it promises to keep.
+**Pictures and embeddings** (:class:`LandmarkMap`; many columns of one unit): the place is that on
+the principal axes, k = exp(-‖y - c‖²/2h²).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -33,254 +35,127 @@ from cospan.base import arrays
 from cospan.base.text import plural
 from cospan.base.tolerance import LANDMARKS_APART, SQUARES_ARE_SAFE, rank_in_gram
 from cospan.base.types import Array, Floats, Index
+from cospan.model.prepared import inverses
 
 # Units from the origin up to which taking the centre off in float32 costs a feature 1e-5 at most.
 _NEAR = 64.0
-# Features of one column: cos x, cos 2x, sin 2x. Its sine is the line x nearly; what is beyond the
-# double frequency aliases.
-WAVES = 3
-# Up to this many columns each gets its own features; beyond, landmarks see all at once.
-MOST_COLUMNS = 100
-# h, of the median distance of two rows, and the rows whose distances are looked at.
-_BANDWIDTH = 0.75
+# Columns that a table has at most; and those with more than two values, where all share one unit.
+MOST_COLUMNS, MOST_OF_MANY_VALUES = 500, 100
+# h, of the median distance of two rows: of scores, and on axes. And the rows that are looked at.
+_SCORES_BANDWIDTH, _BANDWIDTH = 2.0, 0.75
 _DISTANCE_ROWS = 500
 # Principal axes kept. What the weaker ones of pictures add is noise, and time.
 AXES = 100
-# Landmarks at most, rows for each of them, and rows whose mean is a landmark.
-MOST_LANDMARKS = 1500
+# Landmarks at most, among scores and on axes; rows for each of them, and rows whose mean is one.
+MOST_AMONG_SCORES, MOST_LANDMARKS = 400, 1500
 _ROWS_EACH = 3
 _NEIGHBOURS = 5
+# Values of a column that have a score of their own; between them scores are lines. Beyond the ends
+# they go on by so many deviations.
+_KNOTS = 64
+_BEYOND = 20.0
+# Rows whose distances to landmarks are computed at once.
+_AT_ONCE = 512
 # Any numbers serve.
 _ORDER_SEED, _DRAW_SEED = 20_03, 20_04
 
 
-@dataclass(frozen=True, eq=False)
-class _Columns:
-    """What both maps begin with: columns in units, less their centre.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Landmarks:
+    """What both maps are: places, and how near they are to landmarks.
 
-    A map takes a row x to [c, f] M: columns c that are linear in x, features f that are not, and a
-    fixed matrix M. Scoring multiplies what it wants from the right, so that M costs nothing there.
+    A map takes a row x to [y, k] M: its place y, kernels k, and a fixed matrix M. Scoring
+    multiplies what it wants from the right, so that M costs nothing there.
     """
 
-    #: (d,): every column loses its centre and is multiplied by `per_unit`, 0 for a constant
-    center: Floats
-    per_unit: Floats
-    units: ClassVar[str]  # of mapped rows: every feature's own, or one for all
+    landmarks: Floats  # (L, m): their places
+    mixing: Floats  # (L, r): K^(-1/2), scaled
+    width: float  # h
 
-    @property
-    def n_columns(self) -> int:
-        """How many columns rows have before the map."""
-        return len(self.center)
-
-    def standardised(self, rows: Array, fine: bool = False) -> Array:
-        """Rows less their centre and in units, in float32 or `fine`.
-
-        Computed in float64, unless float32 rows are so near to the origin that they lose no digits.
-        """
-        xp = arrays.namespace(rows)
-        if fine or rows.dtype != xp.float32 or self._farthest > _NEAR:
-            rows = xp.astype(rows, xp.float64, copy=False)
-        z = rows - arrays.like(self.center, rows)[None, :]
-        z *= arrays.like(self.per_unit, rows)[None, :]
-        # Its squares stay numbers in float32, and so do its features.
-        z = xp.clip(z, -SQUARES_ARE_SAFE, SQUARES_ARE_SAFE)
-        return xp.astype(z, xp.float64 if fine else xp.float32, copy=False)
-
-    @cached_property
-    def _farthest(self) -> float:
-        """How far the centre is from the origin, in units."""
-        return float(np.max(np.abs(self.center) * self.per_unit, initial=0.0))
-
-
-# ---- few columns: cosines ---------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class CurveMap(_Columns):
-    """A fixed map of rows to themselves, standardised, and their curved features.
-
-    >>> plain = CurveMap(np.zeros(1), np.ones(1), np.array([[1.0], [0.0], [0.0]]))
-    >>> plain(np.array([[0.0], [np.pi]])).round(3)
-    array([[ 0.   ,  1.414],
-           [ 3.142, -1.414]], dtype=float32)
-    """
-
-    waves: Floats  # (3, d): 1 where a column has cos x, cos 2x, sin 2x
-
-    units: ClassVar[str] = "own"
+    units: ClassVar[str] = "common"  # of mapped rows
 
     @property
     def n_features(self) -> int:
         """How many columns rows have after the map."""
-        return self.n_columns + int(np.count_nonzero(self.waves))
+        return int(self.landmarks.shape[1] + self.mixing.shape[1])
 
     @property
     def words(self) -> str:
         """What is curved, and how many of it, for people."""
-        return f"{plural(int(np.count_nonzero(self.waves)), 'cosine')} of columns"
+        return f"nearness to {plural(len(self.landmarks), 'landmark')}"
 
-    @cached_property
-    def _columns(self) -> tuple[Index, list[Index]]:
-        """The columns that have a wave, and the places among them of those that have each."""
-        waving = np.flatnonzero(self.waves.any(axis=0))
-        return waving, [np.flatnonzero(one) for one in self.waves[:, waving]]
+    def places(self, rows: Array, fine: bool) -> Array:
+        """y of rows, in float32 or `fine`."""
+        raise NotImplementedError
+
+    def distances(self, y: Array) -> Array:
+        """-log k of places, (n, L), or what is that up to rounding."""
+        raise NotImplementedError
+
+    def features(self, rows: Array, *, fine: bool = False) -> Array:
+        """[y, k] of rows."""
+        xp, y = arrays.namespace(rows), self.places(rows, fine)
+        return xp.concat((y, xp.exp(-xp.clip(self.distances(y), 0.0, math.inf))), axis=1)
 
     def __call__(self, rows: Array, *, fine: bool = False) -> Array:
         """Mapped rows in float32, or `fine`, in the namespace and on the device of the rows."""
-        found = self.features(rows, fine=fine)
-        found[:, self.n_columns :] *= math.sqrt(2)
-        return found
-
-    def features(self, rows: Array, *, fine: bool = False) -> Array:
-        """[c, f] of rows."""
-        # Rows as columns: what is computed lies together. Of cosines few are computed, since
-        # cos 2x = 2 cos² x - 1 and sin 2x = 2 sin x cos x.
-        z, xp = self.standardised(rows, fine).T, arrays.namespace(rows)
-        waving, (once, twice, sines) = self._columns
-        x = arrays.pick(z, waving)
-        cosines = xp.cos(x)
-        doubled = arrays.pick(cosines, twice)
-        doubled *= 2 * doubled
-        doubled -= 1
-        crossed = xp.sin(arrays.pick(x, sines))
-        crossed *= 2 * arrays.pick(cosines, sines)
-        return xp.concat((z, arrays.pick(cosines, once), doubled, crossed), axis=0).T
-
-    def through(self, across: Floats) -> Floats:
-        """M times `across`: what [c, f] is multiplied with for mapped rows times `across`."""
-        d = self.n_columns
-        return np.concatenate([across[:d], math.sqrt(2) * across[d:]])
-
-    def pulled_back(self, rows: Floats, slopes: Floats) -> Floats:
-        """Gradients in columns (n, d) of a function whose gradients in features are `slopes`."""
-        z, start = np.asarray(self.standardised(rows, fine=True)), self.n_columns
-        along = slopes[:, :start].copy()
-        steep = (-np.sin(z), -2 * np.sin(2 * z), 2 * np.cos(2 * z))
-        for wave, slope in zip(self.waves > 0, steep, strict=True):
-            end = start + int(wave.sum())
-            along[:, wave] += math.sqrt(2) * slopes[:, start:end] * slope[:, wave]
-            start = end
-        return np.asarray(along * self.per_unit)
-
-
-def curve_map(center: Floats, scale: Floats, sample: Floats, size: int | None = None) -> CurveMap:
-    """The map for columns of this centre and scale, which is 0 for a constant column.
-
-    `sample` are some rows of all sets, as they are: for the number of different values of each
-    column. There are at most `size` features, if it is given.
-    """
-    per_unit = np.where(scale > 0, 1 / np.where(scale > 0, scale, 1.0), 0.0)
-    # With m different values, x and m - 2 features span every function of them but constants.
-    distinct = np.array([len(np.unique(column)) for column in ((sample - center) * per_unit).T])
-    waves = (scale > 0) & (distinct > 2 + np.arange(WAVES)[:, None])
-    if size is not None:
-        waves &= np.cumsum(waves).reshape(waves.shape) <= size
-    return CurveMap(center, per_unit, waves.astype(np.float64))
-
-
-# ---- many columns: landmarks ------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class LandmarkMap(_Columns):
-    """Rows on their principal axes, and how near they are to landmarks."""
-
-    axes: Floats  # (d, m): P, in standardised coordinates
-    landmarks: Floats  # (L, m): on the axes, in units of h
-    mixing: Floats  # (L, r): K^(-1/2), scaled
-    width: float  # h
-
-    units: ClassVar[str] = "common"
-
-    @property
-    def n_features(self) -> int:
-        return int(self.axes.shape[1] + self.mixing.shape[1])
-
-    @property
-    def words(self) -> str:
-        return f"nearness to {plural(len(self.landmarks), 'landmark')}"
-
-    @cached_property
-    def _single(self) -> tuple[np.ndarray, ...]:
-        """P, landmarks as y is multiplied with them, half their squares, and the mixing."""
-        return tuple(np.ascontiguousarray(one, dtype=np.float32) for one in self._double)
-
-    @property
-    def _double(self) -> tuple[Floats, ...]:
-        half = np.sum(self.landmarks**2, axis=1) / 2
-        return self.axes, self.landmarks.T / self.width, half, self.mixing
-
-    def features(self, rows: Array, *, fine: bool = False) -> Array:
-        xp = arrays.namespace(rows)
-        z = self.standardised(rows, fine)
-        axes, landmarks, half, _ = self._double if fine else self._single
-        with arrays.full_precision(z):
-            y = xp.clip(z @ arrays.like(axes, z), -SQUARES_ARE_SAFE, SQUARES_ARE_SAFE)
-            near = y @ arrays.like(landmarks, z)
-        near -= arrays.like(half, z)[None, :]
-        near -= xp.sum(y * y, axis=1)[:, None] / (2 * self.width**2)
-        return xp.concat((y, xp.exp(xp.clip(near, -math.inf, 0.0))), axis=1)
-
-    def __call__(self, rows: Array, *, fine: bool = False) -> Array:
-        m, features = self.axes.shape[1], self.features(rows, fine=fine)
-        mixing = arrays.like(self.mixing if fine else self._single[3], features)
+        m, features = self.landmarks.shape[1], self.features(rows, fine=fine)
         with arrays.full_precision(features):
-            near = features[:, m:] @ mixing
+            near = features[:, m:] @ arrays.like(self.mixing, features)
         return arrays.namespace(features).concat((features[:, :m], near), axis=1)
 
     def through(self, across: Floats) -> Floats:
-        m = self.axes.shape[1]
+        """M times `across`: what [y, k] is multiplied with for mapped rows times `across`."""
+        m = self.landmarks.shape[1]
         return np.concatenate([across[:m], self.mixing @ across[m:]])
 
-    def pulled_back(self, rows: Floats, slopes: Floats) -> Floats:
-        m = self.axes.shape[1]
-        y, near = np.split(np.asarray(self.features(rows, fine=True)), [m], axis=1)
-        steep = near * (slopes[:, m:] @ self.mixing.T)
-        towards = steep @ self.landmarks - steep.sum(axis=1, keepdims=True) * (y / self.width)
-        return np.asarray(((slopes[:, :m] + towards / self.width) @ self.axes.T) * self.per_unit)
+    def pulled_back(self, rows: Floats, features: Floats, slopes: Floats) -> Floats:
+        """Gradients in columns (n, d) of a function whose gradients in [y, k] are `slopes`."""
+        m = self.landmarks.shape[1]
+        y, near = features[:, :m], features[:, m:]
+        return self._in_columns(rows, slopes[:, :m] - self._along(y, near * slopes[:, m:]))
+
+    def _along(self, y: Floats, slopes: Floats) -> Floats:
+        """Gradients in places of a function whose gradients in `distances` are `slopes`."""
+        raise NotImplementedError
+
+    def _in_columns(self, rows: Floats, slopes: Floats) -> Floats:
+        """Gradients in columns of a function whose gradients in places are `slopes`."""
+        raise NotImplementedError
 
 
-RowMap = CurveMap | LandmarkMap
-
-
-def landmark_map(
-    center: Floats, per_unit: Floats, samples: Sequence[Floats], size: int | None = None
-) -> LandmarkMap:
-    """The map for columns of this centre and these units, which are 0 for a constant column.
-
-    `samples` are some rows of every set, as they are: each has as many landmarks begin with its
-    rows as any other. `size` is the number of landmarks.
-    """
-    z = [(rows - center) * per_unit for rows in samples]
-    axes = _principal(np.concatenate(z))
-    y = [rows @ axes for rows in z]
+def _chosen_landmarks(
+    y: Sequence[Floats],
+    apart: Callable[[Floats, Floats], Floats],
+    size: int,
+    bandwidth: float,
+) -> tuple[Floats, float]:
+    """Landmarks (L, m), and h; `y` are places of some rows of every set."""
     y = [rows[_ordered(rows)] for rows in y]
     every = np.concatenate(y)
     every = every[_ordered(every)]
-    width = _BANDWIDTH * _median_distance(every)
-    if size is None:
-        size = max(1, min(MOST_LANDMARKS, len(every) // _ROWS_EACH))
+    some = every[:: max(1, len(every) // _DISTANCE_ROWS)][:_DISTANCE_ROWS]
+    found = apart(some, some)[np.triu_indices(len(some), 1)]
+    median = float(np.median(found)) if len(found) else 0.0
+    # That of normal rows where it is 0 or unknown.
+    width = bandwidth * (median if median > 0 else math.sqrt(2 * every.shape[1]))
     # A landmark is the mean of the rows nearest to one, itself included.
     few = min(_NEIGHBOURS, len(every))
-    distances = _squared_distances(_begun_with(y, size), every)
-    near = np.argpartition(distances, few - 1, axis=1)[:, :few]
-    landmarks = every[near].mean(axis=1) / width
-    kernel = np.exp(-_squared_distances(landmarks, landmarks) / 2)
+    near = np.argpartition(apart(_begun_with(y, size), every), few - 1, axis=1)[:, :few]
+    return every[near].mean(axis=1), width
+
+
+def _number_of(samples: Sequence[Floats], size: int | None, most: int) -> int:
+    """How many landmarks there are: `size` if it is given."""
+    rows = sum(map(len, samples))
+    return max(1, min(most, rows // _ROWS_EACH)) if size is None else size
+
+
+def _mixing(kernel: Floats) -> Floats:
+    """K^(-1/2) (L, r), less what is weak."""
     values, vectors = np.linalg.eigh(kernel)
     apart = values > LANDMARKS_APART * values[-1]
-    spread = math.sqrt(float(np.mean(np.sum(every**2, axis=1))))
-    mixing = spread * vectors[:, apart] / np.sqrt(values[apart])
-    return LandmarkMap(center, per_unit, axes, landmarks, mixing, width)
-
-
-def _principal(z: Floats) -> Floats:
-    """The axes along which rows vary most, (d, m)."""
-    if len(z) >= z.shape[1]:
-        return np.asarray(np.linalg.eigh(z.T @ z)[1][:, ::-1][:, :AXES])
-    values, vectors = np.linalg.eigh(z @ z.T)
-    keep = values > rank_in_gram(values[-1], len(z))
-    found = z.T @ (vectors[:, keep] / np.sqrt(values[keep]))
-    return np.asarray(found[:, ::-1][:, :AXES])
+    return np.asarray(vectors[:, apart] / np.sqrt(values[apart]))
 
 
 def _begun_with(y: Sequence[Floats], size: int) -> Floats:
@@ -291,12 +166,6 @@ def _begun_with(y: Sequence[Floats], size: int) -> Floats:
     longest = max(len(rows) for rows in drawn)
     each = [(i, k) for i in range(longest) for k, rows in enumerate(drawn) if i < len(rows)]
     return np.stack([drawn[k][i] for i, k in each[:size]])
-
-
-def _squared_distances(x: Floats, y: Floats) -> Floats:
-    """(n, k): between rows of one and rows of the other."""
-    squares = np.sum(x**2, axis=1)[:, None] + np.sum(y**2, axis=1)[None, :]
-    return np.asarray(np.maximum(squares - 2 * (x @ y.T), 0.0))
 
 
 def _uniforms(seed: int, n: int) -> Floats:
@@ -310,10 +179,216 @@ def _ordered(y: Floats) -> Index:
     return np.argsort(y**2 @ ndtri(_uniforms(_ORDER_SEED, y.shape[1])), kind="stable")
 
 
-def _median_distance(rows: Floats) -> float:
-    """The median distance of two of the rows; that of normal ones where it is 0 or unknown."""
-    some = rows[:: max(1, len(rows) // _DISTANCE_ROWS)][:_DISTANCE_ROWS]
-    squared = [np.sum((some[k + 1 :] - row) ** 2, axis=1) for k, row in enumerate(some)]
-    found = np.sqrt(np.concatenate([np.zeros(0), *squared]))
-    median = float(np.median(found)) if len(found) else 0.0
-    return median if median > 0 else math.sqrt(2 * rows.shape[1])
+# ---- tables: scores of columns ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScoreMap(_Landmarks):
+    """Rows as the normal scores of their columns, and how near they are to landmarks.
+
+    >>> rows = np.linspace(0, 1, 30)[:, None] ** 9
+    >>> score_map([rows], 2)(rows[:2]).round(2)[:, 0]
+    array([-2.13, -1.64], dtype=float32)
+    """
+
+    values: Floats  # (d, k): some values of each column, rising, the last one as often as needed
+    scores: Floats  # (d, k): theirs; between 0 and 1 of a column of two values
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns rows have before the map."""
+        return len(self.values)
+
+    @cached_property
+    def two(self) -> np.ndarray:
+        """(d,): is it a column of at most two values?"""
+        return np.asarray((self.scores >= 0).all(axis=1))
+
+    def places(self, rows: Array, fine: bool) -> Array:
+        xp, x = arrays.namespace(rows), arrays.to_numpy(rows)
+        y = np.empty(x.shape, dtype=np.float64 if fine else np.float32)
+        for j, known in enumerate(zip(x.T, self.values, self.scores, strict=True)):
+            y[:, j] = np.interp(*known)
+        return arrays.like(y, xp.astype(rows[:0, :], xp.float64 if fine else xp.float32))
+
+    def distances(self, y: Array) -> Array:
+        return _city_blocks(y, self.landmarks, self.two) / self.width
+
+    def _along(self, y: Floats, slopes: Floats) -> Floats:
+        found = slopes @ (1 - 2 * self.landmarks)
+        for j in np.flatnonzero(~self.two):
+            sides = np.sign(y[:, j, None] - self.landmarks[:, j])
+            found[:, j] = np.sum(slopes * sides, axis=1)
+        return np.asarray(found / self.width)
+
+    def _in_columns(self, rows: Floats, slopes: Floats) -> Floats:
+        found = np.zeros_like(slopes)
+        for j, (values, scores) in enumerate(zip(self.values, self.scores, strict=True)):
+            rises = np.diff(scores) * inverses(np.diff(values))
+            place = np.searchsorted(values, rows[:, j], side="right")
+            found[:, j] = slopes[:, j] * np.concatenate([[0.0], rises, [0.0]])[place]
+        return found
+
+
+def are_of_a_table(samples: Sequence[Floats], units: str) -> bool:
+    """Are rows those of a table, whose columns are each worth a score?"""
+    rows = np.concatenate(samples)
+    few = len(rows.T) <= MOST_COLUMNS
+    if units == "own" or not few:
+        return few
+    between = (rows > rows.min(axis=0)) & (rows < rows.max(axis=0))
+    return int(between.any(axis=0).sum()) <= MOST_OF_MANY_VALUES
+
+
+def score_map(samples: Sequence[Floats], size: int | None = None) -> ScoreMap:
+    """The map for columns of which `samples` are some rows of every set, as they are.
+
+    `size` is the number of landmarks.
+    """
+    known = [_scores(column) for column in np.concatenate(samples).T]
+    most = max(len(values) for values, _ in known)
+    values, scores = (
+        np.stack([np.pad(one, (0, most - len(one)), mode="edge") for one in of_columns])
+        for of_columns in zip(*known, strict=True)
+    )
+    none = np.zeros((1, len(values)))
+    found = ScoreMap(landmarks=none, mixing=none[:, :1], width=1.0, values=values, scores=scores)
+    y = [np.asarray(found.places(rows, fine=True)) for rows in samples]
+    size = _number_of(y, size, MOST_AMONG_SCORES)
+    landmarks, width = _chosen_landmarks(
+        y, lambda a, b: np.asarray(_city_blocks(a, b, found.two)), size, _SCORES_BANDWIDTH
+    )
+    found = replace(found, landmarks=landmarks, width=width)
+    mixing = _mixing(np.exp(-found.distances(landmarks)))
+    # Nearness varies as much as the scores do, in all.
+    every = np.concatenate(y)
+    total = float((np.exp(-found.distances(every)) @ mixing).var(axis=0).sum())
+    mixing *= math.sqrt(float(every.var(axis=0).sum()) / total) if total > 0 else 1.0
+    return replace(found, mixing=mixing)
+
+
+def _scores(column: Floats) -> tuple[Floats, Floats]:
+    """Values of a column, rising, and their scores."""
+    values, counts = np.unique(column, return_counts=True)
+    if len(values) <= 2:
+        return values, np.arange(len(values), dtype=np.float64)
+    ranks = (np.cumsum(counts) - counts / 2) / len(column)
+    if len(values) > _KNOTS:
+        levels = np.linspace(0, 1, _KNOTS)
+        kept = np.unique(np.minimum(np.searchsorted(ranks, levels), len(values) - 1))
+        values, ranks = values[kept], ranks[kept]
+    return _going_on(values, column.std()), _going_on(ndtri(ranks), 1.0)
+
+
+def _going_on(knots: Floats, unit: float) -> Floats:
+    """Knots with one more at each end, many units away."""
+    far = _BEYOND * unit
+    return np.concatenate([knots[:1] - far, knots, knots[-1:] + far])
+
+
+def _city_blocks(y: Array, at: Floats, two: np.ndarray) -> Array:
+    """(n, L): Σ |y_j - c_j|. Of a column of 0 and 1 it is a product: y + c - 2yc."""
+    xp, there = arrays.namespace(y), arrays.like(at, y)
+    steps = arrays.like(np.where(two, 1 - 2 * at, 0.0), y)
+    with arrays.full_precision(y):
+        found = y @ steps.T
+    found += xp.sum(arrays.pick(there, two, axis=1), axis=1)[None, :]
+    for start in range(0, y.shape[0], _AT_ONCE):  # so that a part stays in the cache
+        part, rows = found[start : start + _AT_ONCE, :], y[start : start + _AT_ONCE, :]
+        for j in np.flatnonzero(~two).tolist():
+            part += xp.abs(rows[:, j, None] - there[None, :, j])
+    return found
+
+
+# ---- pictures and embeddings: principal axes ----------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LandmarkMap(_Landmarks):
+    """Rows on their principal axes, and how near they are to landmarks."""
+
+    #: (d,): every column loses its centre and is multiplied by `per_unit`, 0 for a constant
+    center: Floats
+    per_unit: Floats
+    axes: Floats  # (d, m): P, in standardised coordinates
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns rows have before the map."""
+        return len(self.center)
+
+    def places(self, rows: Array, fine: bool) -> Array:
+        """Computed in float64, unless float32 rows are near enough to the origin to keep digits."""
+        xp = arrays.namespace(rows)
+        farthest = float(np.max(np.abs(self.center) * self.per_unit, initial=0.0))
+        if fine or rows.dtype != xp.float32 or farthest > _NEAR:
+            rows = xp.astype(rows, xp.float64, copy=False)
+        z = rows - arrays.like(self.center, rows)[None, :]
+        z *= arrays.like(self.per_unit, rows)[None, :]
+        # Its squares stay numbers in float32, and so do its features.
+        z = xp.clip(z, -SQUARES_ARE_SAFE, SQUARES_ARE_SAFE)
+        z = xp.astype(z, xp.float64 if fine else xp.float32, copy=False)
+        with arrays.full_precision(z):
+            y = z @ arrays.like(self.axes, z)
+        return xp.clip(y, -SQUARES_ARE_SAFE, SQUARES_ARE_SAFE)
+
+    def distances(self, y: Array) -> Array:
+        at = self.landmarks / self.width
+        with arrays.full_precision(y):
+            crossed = y @ arrays.like(at.T / self.width, y)
+        own = arrays.namespace(y).sum(y * y, axis=1)[:, None] / (2 * self.width**2)
+        return own - crossed + arrays.like(np.sum(at**2, axis=1) / 2, y)[None, :]
+
+    def _along(self, y: Floats, slopes: Floats) -> Floats:
+        away = slopes.sum(axis=1, keepdims=True) * y - slopes @ self.landmarks
+        return np.asarray(away / self.width**2)
+
+    def _in_columns(self, rows: Floats, slopes: Floats) -> Floats:
+        return np.asarray((slopes @ self.axes.T) * self.per_unit)
+
+
+RowMap = ScoreMap | LandmarkMap
+
+
+def landmark_map(
+    center: Floats, per_unit: Floats, samples: Sequence[Floats], size: int | None = None
+) -> LandmarkMap:
+    """The map for columns of this centre and these units, which are 0 for a constant column.
+
+    `samples` are some rows of every set, as they are: each has as many landmarks begin with its
+    rows as any other. `size` is the number of landmarks.
+    """
+    size = _number_of(samples, size, MOST_LANDMARKS)
+    z = [(rows - center) * per_unit for rows in samples]
+    axes = _principal(np.concatenate(z))
+    y = [rows @ axes for rows in z]
+    landmarks, width = _chosen_landmarks(
+        y, lambda a, b: np.sqrt(_squared_distances(a, b)), size, _BANDWIDTH
+    )
+    mixing = _mixing(np.exp(-_squared_distances(landmarks, landmarks) / (2 * width**2)))
+    # Nearness is as large as the places are, in all.
+    mixing *= math.sqrt(float(np.mean(np.sum(np.concatenate(y) ** 2, axis=1))))
+    return LandmarkMap(
+        landmarks=landmarks,
+        mixing=mixing,
+        width=width,
+        center=center,
+        per_unit=per_unit,
+        axes=axes,
+    )
+
+
+def _principal(z: Floats) -> Floats:
+    """The axes along which rows vary most, (d, m)."""
+    if len(z) >= z.shape[1]:
+        return np.asarray(np.linalg.eigh(z.T @ z)[1][:, ::-1][:, :AXES])
+    values, vectors = np.linalg.eigh(z @ z.T)
+    keep = values > rank_in_gram(values[-1], len(z))
+    found = z.T @ (vectors[:, keep] / np.sqrt(values[keep]))
+    return np.asarray(found[:, ::-1][:, :AXES])
+
+
+def _squared_distances(x: Floats, y: Floats) -> Floats:
+    """(n, k): between rows of one and rows of the other."""
+    squares = np.sum(x**2, axis=1)[:, None] + np.sum(y**2, axis=1)[None, :]
+    return np.asarray(np.maximum(squares - 2 * (x @ y.T), 0.0))

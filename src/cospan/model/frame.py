@@ -138,10 +138,9 @@ class JointFrame(SetModel):
             As in :func:`cospan.gsvd`.
         curve : None, "auto" or int
             Score rows together with curved features of them, which see a ring inside a blob:
-            cosines of columns or, above 100 columns, nearness to landmarks. ``"auto"``: where
-            leave-one-out says that it is clearly better, and α, γ and ν are left to the data too. A
-            number: always, with at most so many features. Directions, parts and prototypes are the
-            plain frame's.
+            how near they are to landmarks. ``"auto"``: where leave-one-out says that it is clearly
+            better, and α, γ and ν are left to the data too. A number: always, with so many
+            landmarks. Directions, parts and prototypes are the plain frame's.
         picture : bool
             The features are pixels: they share one unit, also where they have names.
         sample_weight_a, sample_weight_b : array-like, optional

@@ -24,10 +24,10 @@ from cospan.errors import InputError, ModelFileError
 from cospan.model import (
     Calibration,
     CurvedSets,
-    CurveMap,
     Geometry,
     JointFrame,
     LandmarkMap,
+    ScoreMap,
     SetCosts,
     Typicality,
 )
@@ -168,8 +168,9 @@ FIELDS: dict[type, Mapping[str, Field]] = {
     },
     Calibration: {"gain": float, "offsets?": "K"},
     Typicality: {"costs": "K× *", "above": "K× *"},
-    CurvedSets: {"map": CurveMap, "costs": SetCosts},
-    CurveMap: {"center": "d", "per_unit": "d", "waves": "w d"},
+    CurvedSets: {"map": ScoreMap, "costs": SetCosts},
+    ScoreMap: {"values": "d v", "scores": "d v", "landmarks": "L d", "mixing": "L *"}
+    | {"width": float},
     LandmarkMap: {"center": "d", "per_unit": "d", "axes": "d a", "landmarks": "L a"}
     | {"mixing": "L *", "width": float},
 }
@@ -234,7 +235,7 @@ def _field(read: Reader, name: str, form: Field) -> object:
         inside.lengths = {"K": read.lengths["K"], "d": read.lengths["mapped"]}
         return read_part(inside, SetCosts)
     if form in FIELDS:
-        kinds = (CurveMap, LandmarkMap) if form is CurveMap else (form,)
+        kinds = (ScoreMap, LandmarkMap) if form is ScoreMap else (form,)
         return read_part(read.section(name), *kinds)
     if form is Blocks:
         return Blocks(*read.counts(name, len(Blocks._fields)))
