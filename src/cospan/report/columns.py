@@ -354,7 +354,7 @@ def over_sets_section(subject: Subject) -> Iterator[Section]:
         for one in found.pair(*pair).features.changed:
             times[one.name] = times.get(one.name, 0) + 1
     order = sorted((name for name in times if name in subject.sides), key=lambda x: -times[x])
-    order = order[:MOST_FIGURES]
+    order = [name for name in order if times[name]][:MOST_FIGURES] or order[:MOST_FIGURES]
     n, figures = len(found.by_size), []
     for name in order:
         said = f"changed in {times[name]} of {plural(n, 'pair')}" if times[name] else "no change"
