@@ -37,7 +37,7 @@ PATIENCE = 0.8  # seconds before a progress bar appears
 _COMMANDS = re.compile(r"^(\s*:)(?=:)|(#)(?=#(?:\[|vso\[|teamcity\[))", re.MULTILINE)
 #: Python's arguments in a message, which are options here.
 _OPTIONS = re.compile(
-    r"(?<!\S)(a|b|categorical|columns|drop|every|groups|keep|label|numeric|time)=(?=[\s,;.:]|$)"
+    r"(?<!\S)(a|b|categorical|columns|drop|every|groups|keep|label|numeric|time)=(?=[\s,;.:)]|$)"
 )
 _TYPERS_OWN = (typer.Exit, typer.Abort, typer.BadParameter)  # it knows their exit codes
 STYLES = {"title": "bold", "head": "bold cyan", "plain": "", "warn": "yellow"}
