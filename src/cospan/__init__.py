@@ -2,7 +2,7 @@
 
 How the data flows, in order:
 
-1. `sources` read anything as rows in chunks, with names; tables of mixed columns by an encoding
+1. `data` reads anything as rows in chunks, with names; tables of mixed columns by an encoding
    plan learned from all sets.
 2. `Summary` turns the rows of a set into a small thing (count, mean, triangular factor) that
    merges with others.
