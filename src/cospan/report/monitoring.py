@@ -9,7 +9,7 @@ import numpy as np
 
 from cospan.base.text import number, pair_of, plural, quoted, share_text, shares_text
 from cospan.evidence import Held
-from cospan.headlines import day_text, promise_sentence, window_name
+from cospan.headlines import day_text, per_text, promise_sentence, window_name
 from cospan.monitoring import Episode, Monitoring, Window
 from cospan.wording import of_hundred, set_names, value_text
 
@@ -56,12 +56,12 @@ def monitoring_document(
     """The whole report of a monitoring."""
     from cospan._version import VERSION
 
-    rate = number(found.rate)
-    title = f"Expect {'one false alarm' if rate == '1' else f'{rate} false alarms'} a year"
+    rate, per = number(found.rate), per_text(found)
+    title = f"Expect {'one false alarm' if rate == '1' else f'{rate} false alarms'} {per}"
     notes = [
         ("Reference", found.reference.name),
         ("Windows", str(found.every)),
-        ("False alarms", f"{rate} a year accepted"),
+        ("False alarms", f"{rate} {per} accepted"),
         *(("File", path) for path in files),
         *(("Note", note) for note in found.notes),
         ("Version", f"cospan {VERSION}"),
@@ -151,7 +151,7 @@ def _facts(found: Monitoring) -> tuple[Fact, ...]:
     elif found.can_judge:
         seen = f"{found.smallest_seen[7]:.1f} sd"
         facts.append(Fact("Smallest visible change", seen, f"lasting, within 7 {unit}s"))
-    rate = f"{number(found.rate)} a year"
+    rate = f"{number(found.rate)} {per_text(found)}"
     return (*facts, Fact("False alarms to expect", rate, "all columns together", "promise"))
 
 
