@@ -111,7 +111,7 @@ CASES = [
     ("compare pets.csv --label kind --a cat --b cat", 1, "both sets are class 'cat'"),
     ("compare many.csv --label z", 1, "classes"),
     ("compare good.csv", 1, "second|--label"),
-    ("compare good.csv b.csv --a cat", 1, "label"),
+    ("compare good.csv b.csv --a cat", 1, "--a and --b name classes; --label must"),
     ("compare good.csv b.csv c.csv --a x", 1, "--a: for classes of one or two tables"),
     ("audit onekind.csv --label kind", 1, "two|2|class"),
     # models

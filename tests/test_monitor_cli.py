@@ -45,7 +45,7 @@ def run(*args, code=0):
 def profile(folder):
     path = folder / "usual.cospan"
     done = run("profile", folder / "usual.parquet", "-o", path, "--time", "time", "--every", "day")
-    assert "30 windows of one day, 1,800 rows kept" in done.stdout
+    assert "30 windows of one day, 1,800 rows kept" in " ".join(done.stdout.split())
     return path
 
 
@@ -104,7 +104,7 @@ def test_compare_takes_a_profile(profile, folder):
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        (("--every", "fortnight"), 1, "is not the length of a window; give every= one of"),
+        (("--every", "fortnight"), 1, "is not the length of a window; give --every one of"),
         (("--time", "when"), 1, "has no column 'when'"),
         (("--fail-on", "alarm"), 2, "is not a gate; write drift"),
     ],

@@ -256,6 +256,48 @@ def test_columns_are_all_listed_the_changed_ones_first():
     assert all(row[2].chart is not None for row in table.rows)
 
 
+def renamed(n=600):
+    """A level renamed, a number that moved with it, and thirty columns that did not change."""
+    rng, tables = np.random.default_rng(3), []
+    for name in ("California", "CA"):
+        table = pd.DataFrame(rng.normal(50, 9, (n, 30)), columns=[f"q{j}" for j in range(30)])
+        west = rng.random(n) < 0.4
+        table["rent"] = 700 + 300 * west + rng.normal(0, 100, n)
+        table["state"] = np.where(west, name, "Texas")
+        tables.append(table)
+    return compare(*tables, name_a="old.csv", name_b="new.csv", curve="none")
+
+
+def test_columns_that_did_not_change_are_folded_and_a_changed_one_explains_its_relations():
+    found = renamed()
+    assert found.feature_pairs.changed  # of the level that is gone
+    document = document_of(found)
+    columns = next(one for one in document.sections if one.id == "columns")
+    table, fold = columns.blocks
+    assert [row[0].text for row in table.rows] == ["state"]
+    assert fold.title == "31 columns did not change"
+    assert "relations" not in {one.id for one in document.sections}
+    assert "Relations changed" not in {one.label for one in document.card.facts}
+    assert "31 columns did not change." in render(document, "md")
+
+
+def test_findings_on_the_terminal_are_whole():
+    found = renamed()
+    said = " ".join(line for _, line in terminal_lines(found, 40))
+    assert " ".join(f"- {document_of(found).card.points[0].title}".split()) in " ".join(
+        said.split()
+    )
+    assert "…" not in said
+
+
+def test_in_a_table_a_column_is_not_named_again():
+    rng = np.random.default_rng(0)
+    A, B = (pd.DataFrame({"age": rng.normal(40, s, 400), "x": rng.normal(size=400)})
+            for s in (5, 15))  # fmt: skip
+    columns = next(one for one in document_of(compare(A, B)).sections if one.id == "columns")
+    assert columns.blocks[0].rows[0][4].text.startswith("It varies ")
+
+
 def test_a_relation_of_gaps_is_drawn_where_they_are():
     rng = np.random.default_rng(0)
     A, B = (pd.DataFrame(rng.normal(size=(600, 3)), columns=list("uvw")) for _ in range(2))

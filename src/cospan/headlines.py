@@ -19,6 +19,7 @@ from cospan.wording import (
     of_hundred,
     sentence,
     set_names,
+    unseen_sentence,
     verdict_headline,
     verdict_sentences,
 )
@@ -77,10 +78,16 @@ def _sets_headline(found: Comparison) -> str:
 def columns_lead(found: Comparison) -> str:
     """The second sentence of a verdict: what changed most, or what would have been seen."""
     features = found.features
-    if not found.verdict.differs:
-        return "Nothing tells their rows apart better than guessing."
-    if found.image_shape is not None or features.nameless:
-        return made_of_sentence(found.verdict)
+    verdict = found.verdict
+    if not verdict.differs:
+        plain = "Nothing tells their rows apart better than guessing."
+        if found.image_shape is not None or features.nameless:
+            return plain
+        return f"{plain} {unseen_sentence(verdict.smallest, verdict.kinds)}".rstrip()
+    if found.image_shape is not None:
+        return picture_sentence(found)
+    if features.nameless:
+        return made_of_sentence(verdict)
     names = [one.name for one in features.changed]
     if not names:
         return "No single column stands out."
@@ -89,6 +96,28 @@ def columns_lead(found: Comparison) -> str:
         return f"{listed(names)} changed, of {plural(n, 'column')}."
     first = f"{quoted(names[0])}, {quoted(names[1])} and {quoted(names[2])}"
     return f"{len(names):,} of {plural(n, 'column')} changed: {first} most."
+
+
+#: Parts of a picture.
+PLACES = (("top left", "top", "top right"), ("left", "middle", "right"),
+          ("bottom left", "bottom", "bottom right"))  # fmt: skip
+
+
+def picture_sentence(found: Comparison) -> str:
+    """Which ninth of the average pictures of two sets differs most."""
+    assert found.image_shape is not None
+    high, wide = found.image_shape[:2]
+    first, second = (np.mean(chunk.rows, axis=0, dtype=np.float64) for chunk in found.samples)
+    apart = (second - first).reshape(high, wide, -1).mean(axis=-1)
+    parts = {
+        place: float(part.mean())
+        for rows, places in zip(np.array_split(apart, 3), PLACES, strict=True)
+        for part, place in zip(np.array_split(rows, 3, axis=1), places, strict=True)
+        if part.size
+    }
+    place = max(parts, key=lambda name: abs(parts[name]))
+    a, b = set_names(found.names)
+    return f"They differ most at the {place}, which is brighter in {b if parts[place] > 0 else a}."
 
 
 #: An interval narrower than this has a digit more.
@@ -165,7 +194,7 @@ def monitoring_sentences(found: Monitoring) -> tuple[str, ...]:
             "and 14 are needed (60 are better)."
         ]
     elif not alarms:
-        lines.insert(0, f"No alarm in {counted}.")
+        lines[:0] = [f"No alarm in {counted}.", noticed_sentence(found)]
     else:
         lines.append(f"{alarms:,} of {counted} raised an alarm.")
     more = len(found.episodes) - MOST_EPISODES
@@ -184,17 +213,19 @@ def per_text(found: Monitoring) -> str:
 
 
 def promise_sentence(found: Monitoring) -> str:
-    """What false alarms are to be expected, and the smallest lasting change that is noticed."""
+    """What false alarms are to be expected."""
     if not found.can_judge:
         return "Every window is compared with the reference; none raises an alarm yet."
-    per, unit = per_text(found), window_name(found)
-    seen, alarms = found.smallest_seen, f"{number(found.rate)} false alarms"
-    alarms = "one false alarm" if found.rate == 1 else alarms
+    alarms = "one false alarm" if found.rate == 1 else f"{number(found.rate)} false alarms"
+    return f"Expect about {alarms} {per_text(found)}."
+
+
+def noticed_sentence(found: Monitoring) -> str:
+    """The smallest lasting change that is noticed."""
+    unit, seen = window_name(found), found.smallest_seen
     return (
-        f"Expect about {alarms} {per} over all columns, as long as {unit}s vary as the "
-        f"reference's {len(found.reference.codes)} did. A lasting change of {seen[7]:.1f} usual "
-        f"deviations from {unit} to {unit} is noticed within 7 {unit}s, one of {seen[30]:.1f} "
-        "within 30."
+        f"A lasting change of {seen[7]:.1f} times the usual ups and downs from {unit} to {unit} is "
+        f"noticed within 7 {unit}s."
     )
 
 

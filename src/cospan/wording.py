@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
-
-import numpy as np
 
 from cospan.base.text import (
     chance,
@@ -30,6 +29,7 @@ from cospan.base.text import (
 )
 from cospan.evidence import (
     OTHER,
+    PIXEL,
     SQUARE,
     Finding,
     QualityNote,
@@ -43,6 +43,8 @@ MOST_FINDINGS = 8
 #: Findings on columns that are not the same in both sets.
 SCHEMA = ("only in", "renamed", "retyped", "lacking", "absurd")
 
+#: Kinds of columns that have shares, and those whose values are not plain numbers.
+SHARED, TIMES = ("category", "boolean"), ("date", "time of day", "duration")
 #: The share of values outside the other set's range from which on that is said.
 PARTLY = 0.05
 #: Endings of files, which nobody says.
@@ -69,20 +71,27 @@ def set_names(sets: Sequence[str]) -> tuple[str, ...]:
     return tuple(map(set_name, sets))
 
 
-def sentence(one: Finding, sets: Sequence[str], kind: str = "number") -> str:
-    """One sentence on a finding; `kind` is that of its column.
+#: A column that was named before, as in a table.
+IT = "it"
+
+
+def sentence(one: Finding, sets: Sequence[str], kind: str = "number", *, named: bool = True) -> str:
+    """One sentence on a finding; `kind` is that of its column, which is `named` or just "it".
 
     >>> one = Finding("mean", "tenure", a=32.4, b=45.1, effect=0.5)
     >>> sentence(one, ("January", "July"))
     'tenure rose from 32.4 to 45.1.'
+    >>> sentence(one, ("January", "July"), named=False)
+    'It rose from 32.4 to 45.1.'
     """
     a, b = set_names(sets)
+    one = one if named else replace(one, column=IT)
     text = _WRITERS[one.kind](one, (a, b), kind)
     if one.where is not None and one.kind != "inside":
         text += f", but only where {quoted(one.where[0])} = {quoted(one.where[1])}"
-    names = (quoted(one.column), quoted(one.second))
-    named = text.startswith(tuple(f"{name} " for name in names))
-    return f"{text if named else text[:1].upper() + text[1:]}."
+    names = [quoted(name) for name in (one.column, one.second) if name != IT]
+    first = text.startswith(tuple(f"{name} " for name in names))
+    return f"{text if first else text[:1].upper() + text[1:]}."
 
 
 def _moved(one: Finding) -> str:
@@ -148,7 +157,8 @@ def _shape(one: Finding, sets: Pair, kind: str) -> str:
         return f"{quoted(one.column)} is outside the range of {sets[0]} in {share} of {sets[1]}"
     x, y = shares_text(one.a, one.b)
     value = value_text(float(one.detail), kind)
-    return f"rows with {quoted(one.column)} up to {value} {_moved(one)} from {x} to {y}"
+    what = "values" if one.column == IT else f"rows with {quoted(one.column)}"
+    return f"{what} up to {value} {_moved(one)} from {x} to {y}"
 
 
 def _level(one: Finding, sets: Pair, kind: str) -> str:
@@ -157,6 +167,7 @@ def _level(one: Finding, sets: Pair, kind: str) -> str:
         return _share(one, f"{name} is {'a ' if one.part else ''}{level}", sets)
     x, y = shares_text(one.a, one.b)
     what = f"{level}s in {name}" if one.part else f"{name} = {level}"
+    what = level if one.column == IT and not one.part else what
     what = f"rare values of {name}" if one.detail == OTHER else what
     return f"{what} {_moved(one)} from {x} to {y}"
 
@@ -220,11 +231,12 @@ def _relation(one: Finding, sets: Pair, kind: str) -> str:
         return _share(one, f"{quoted(one.column)} equals {quoted(one.second)}", sets)
     x, y = correlations(one.a, one.b)
     ends = ((one.column, one.part), (one.second, one.detail))
-    pair = " and ".join(
-        f"{quoted(c)} = {quoted(level)}" if level else quoted(c) for c, level in ends
-    )
+    first, second = (f"{quoted(c)} = {quoted(level)}" if level else quoted(c) for c, level in ends)
     moved = _moved(one) if min(one.a, one.b) > -0.005 else "went"  # -0.00 is 0.00
-    return f"the correlation of {pair} {moved} from {x} to {y}"
+    what = f"its correlation with {second}"
+    if one.column != IT or one.part:
+        what = f"the correlation of {first} and {second}"
+    return f"{what} {moved} from {x} to {y}"
 
 
 def _inside(one: Finding, sets: Pair, kind: str) -> str:
@@ -348,7 +360,7 @@ def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
     if verdict.auc is not None:
         lines.append(size_sentence(verdict.auc))
     if not verdict.differs and verdict.smallest:
-        lines += unseen_sentence(verdict.smallest)
+        lines.append(unseen_sentence(verdict.smallest, verdict.kinds))
     if verdict.mostly:
         lines.append(made_of_sentence(verdict))
     lines += [
@@ -359,23 +371,47 @@ def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
     more = len({one.column for one in findings[MOST_FINDINGS:]})
     if more:
         lines.append(f"{plural(more, 'more column')} changed.")
-    return tuple(dict.fromkeys((*schema, *lines)))
+    return tuple(dict.fromkeys(line for line in (*schema, *lines) if line))
 
 
-def unseen_sentence(smallest: Mapping[str, Smallest]) -> list[str]:
-    """What would have been seen in most columns, where nothing was."""
-    steps = [one.deviations for one in smallest.values() if not math.isnan(one.deviations)]
-    if not steps:
-        return []
-    step = number(float(np.median(steps)), 2)
-    return [f"A change of an average by {step} of its spread would most likely have been seen."]
+def unseen_sentence(smallest: Mapping[str, Smallest], kinds: Mapping[str, str]) -> str:
+    """What would have been seen, where nothing was: in two columns, in their units.
+
+    >>> unseen_sentence({"age": Smallest(1.93, 0.2, 0.05)}, {"age": "number"})
+    'A change by 1.9 in the average of age would most likely have been seen.'
+    """
+    seen = [(name, smallest_words(one, kinds.get(name, "number"))) for name, one in smallest.items()
+            if kinds.get(name) not in SHARED and one.mean > 0]  # fmt: skip
+    what = "average"
+    if not seen:
+        what = "shares"
+        seen = [(name, smallest_words(one, "category")) for name, one in smallest.items()
+                if 0 < one.share < 1]  # fmt: skip
+    if not seen:
+        return ""
+    (name, step), *more = seen[:: max(1, len(seen) - 1)]  # the first and the last column
+    those = "those" if what == "shares" else "that"
+    other = f", or by {more[0][1]} in {those} of {quoted(more[0][0])}," if more else ""
+    return (
+        f"A change by {step} in the {what} of {quoted(name)}{other} would most likely have been "
+        "seen."
+    )
+
+
+def smallest_words(one: Smallest, kind: str) -> str:
+    """The smallest change that would have been seen, in the units of the column."""
+    if kind in SHARED:
+        return f"{number(100 * one.share, 2)} points" if one.share < 1 else ""
+    if kind in TIMES:
+        return value_text(one.mean / (24 if kind == "time of day" else 1), "duration")
+    return number(one.mean, 2)
 
 
 AMOUNTS = {"small": "a small", "medium": "a medium", "large": "a large"}
 MADE_OF = {
     "location": "Most of the change ({share}) is in averages.",
     "scale": "Most of the change ({share}) is in the overall spread.",
-    "shape": "Most of the change ({share}) is in how columns vary and relate, "
+    "shape": "Most of the change ({share}) is in how {things} vary and relate, "
     "not in their averages.",
 }
 
@@ -384,7 +420,9 @@ def made_of_sentence(verdict: Verdict) -> str:
     """Which part of the difference is largest."""
     if not verdict.mostly:
         return "What the difference is made of cannot be said."
-    return MADE_OF[verdict.mostly].format(share=f"{verdict.shares[verdict.mostly]:.0%}")
+    share, first = f"{verdict.shares[verdict.mostly]:.0%}", next(iter(verdict.kinds), "")
+    things = "pixels" if first.startswith(PIXEL) else "columns"
+    return MADE_OF[verdict.mostly].format(share=share, things=things)
 
 
 def size_sentence(size: Size) -> str:

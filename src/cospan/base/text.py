@@ -153,14 +153,23 @@ def exact_number(value: float) -> str:
 def pair_of(a: float, b: float, right: int = 2) -> tuple[str, str]:
     """Two numbers, with three digits or more, so that `right` digits of their difference are right.
 
-    >>> pair_of(2016.837, 2017.508), pair_of(12.04, 3.0), pair_of(5.0, 5.0)
-    (('2016.84', '2017.51'), ('12', '3'), ('5', '5'))
+    Both have as many decimals, unless one is zero or far larger.
+
+    >>> pair_of(45.41, 49.0), pair_of(2016.837, 2017.508), pair_of(12.04, 3.0), pair_of(0.5, 250.0)
+    (('45.4', '49.0'), ('2016.84', '2017.51'), ('12', '3'), ('0.5', '250'))
     """
+    low, high = sorted((abs(a), abs(b)))
+    size = math.floor(math.log10(high)) if 0 < high < math.inf else EXPONENT_FROM
+    if not 10 * low > high or not EXPONENT_BELOW <= size < EXPONENT_FROM:
+        return number(a), number(b)
     apart = abs(a - b)
-    places = right - 1 - math.floor(math.log10(apart)) if 0 < apart < math.inf else 0
-    sizes = (math.floor(math.log10(abs(x))) if 0 < abs(x) < math.inf else 0 for x in (a, b))
-    x, y = (min(max(3, places + size + 1), 10) for size in sizes)
-    return number(a, x), number(b, y)
+    needed = right - 1 - math.floor(math.log10(apart)) if right and apart else 0
+    places = min(max(0, 2 - size, needed), 9 - size) if size < 9 else 0
+    comma = "," if high >= COMMAS_FROM else ""
+    x, y = (f"{value:{comma}.{places}f}" for value in (a, b))
+    while "." in x and x[-1] == y[-1] == "0":
+        x, y = x[:-1].removesuffix("."), y[:-1].removesuffix(".")
+    return x, y
 
 
 def correlations(a: float, b: float) -> tuple[str, str]:

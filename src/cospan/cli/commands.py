@@ -127,22 +127,17 @@ def finish(terminal: Terminal, found: Comparison | Monitoring, outputs: Outputs)
         terminal.json(found.to_dict())
     else:
         terminal.lines(terminal_lines(found, terminal.width, outputs.full))
-        if isinstance(found, Monitoring):
-            terminal.lines(_alarms(found, terminal.width, outputs.full))
+        if isinstance(found, Monitoring):  # the first finding of the last windows in alarm
+            alarms = found.alarms if outputs.full else found.alarms[-SHOWN:]
+            said = ((window, text) for window in alarms
+                    for text in window_sentences(window, found)[:1])  # fmt: skip
+            terminal.text("\n".join(printable(f"- {one.label}: {text}") for one, text in said))
     for path in (outputs.scores, outputs.save, *outputs.reports):
         if path is not None:
             terminal.note(f"wrote {path}")
     for line in lines:
         terminal.error(line)
     return bool(lines)
-
-
-def _alarms(found: Monitoring, width: int, full: bool) -> Iterator[tuple[str, str]]:
-    """The first finding of the last windows in alarm."""
-    alarms = found.alarms if full else found.alarms[-SHOWN:]
-    for window in alarms:
-        for said in window_sentences(window, found)[:1]:
-            yield "plain", printable(f"- {window.label}: {said}", width)
 
 
 def one_or_all(data: Sequence[str]) -> Any:

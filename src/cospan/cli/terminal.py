@@ -35,6 +35,10 @@ BROKEN = 3  # done, and a --fail-on gate was broken
 PATIENCE = 0.8  # seconds before a progress bar appears
 #: What CI systems take for commands: at the start of a line, or anywhere in it.
 _COMMANDS = re.compile(r"^(\s*:)(?=:)|(#)(?=#(?:\[|vso\[|teamcity\[))", re.MULTILINE)
+#: Python's arguments in a message, which are options here.
+_OPTIONS = re.compile(
+    r"(?<!\S)(a|b|categorical|columns|drop|every|groups|keep|label|numeric|time)=(?=[\s,;.:)]|$)"
+)
 _TYPERS_OWN = (typer.Exit, typer.Abort, typer.BadParameter)  # it knows their exit codes
 STYLES = {"title": "bold", "head": "bold cyan", "plain": "", "warn": "yellow"}
 
@@ -125,11 +129,10 @@ class Terminal:
             console.print(Text(text, style=STYLES[style]), soft_wrap=True)
 
     def text(self, text: str) -> None:
-        """Plain lines to stdout; on a terminal they are broken between words."""
-        given = text.splitlines()
-        if sys.stdout.isatty():
-            wrap = textwrap.TextWrapper(self.width, subsequent_indent="  ", break_long_words=False)
-            given = [line for one in given for line in wrap.wrap(one) or [""]]
+        """Plain lines to stdout, broken between words."""
+        wrap = textwrap.TextWrapper(self.width, subsequent_indent="  ", break_long_words=False,
+                                    break_on_hyphens=False)  # fmt: skip
+        given = (line for one in text.splitlines() for line in wrap.wrap(one) or [""])
         self.lines(("plain", line) for line in given)
 
     @property
@@ -225,7 +228,7 @@ def _console(stream: TextIO) -> Console:
 def _sentence(error: BaseException) -> str | None:
     """What to tell a user about an error; None for those that are not theirs to solve."""
     if isinstance(error, CospanError):
-        return " ".join(str(error).split())
+        return _OPTIONS.sub(r"--\1", " ".join(str(error).split()))
     if isinstance(error, BrokenPipeError):
         return None  # the reader of our output went away: typer ends quietly
     if isinstance(error, OSError):

@@ -12,6 +12,7 @@
 - `verdict`: all of it together
 """
 
+from .blame import PIXEL
 from .columns import (
     Column,
     FeatureChange,
@@ -50,11 +51,11 @@ from .verdict import (
 )
 
 __all__ = [
-    "FEWEST_LABELLINGS", "FEWEST_ROWS", "OTHER", "SQUARE", "Changes", "Column", "FeatureChange",
-    "FeatureTable", "Finding", "Fold", "Held", "PairChange", "PairTable", "QualityNote", "Ranks",
-    "Reading", "RowsToCheck", "Separation", "Size", "Smallest", "Totals", "Verdict",
-    "angle_histogram", "bhattacharyya", "bin_posterior", "columns_of", "feature_parts", "find",
-    "find_changes", "fisher_rao", "hellinger", "legendre", "normal_scores", "plan_from",
+    "FEWEST_LABELLINGS", "FEWEST_ROWS", "OTHER", "PIXEL", "SQUARE", "Changes", "Column",
+    "FeatureChange", "FeatureTable", "Finding", "Fold", "Held", "PairChange", "PairTable",
+    "QualityNote", "Ranks", "Reading", "RowsToCheck", "Separation", "Size", "Smallest", "Totals",
+    "Verdict", "angle_histogram", "bhattacharyya", "bin_posterior", "columns_of", "feature_parts",
+    "find", "find_changes", "fisher_rao", "hellinger", "legendre", "normal_scores", "plan_from",
     "posterior_ambiguity", "rank_auc", "read_columns", "repeated_rows", "separation",
     "shift_test", "size_of", "size_word",
 ]  # fmt: skip

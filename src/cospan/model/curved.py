@@ -47,6 +47,8 @@ _FEWEST_ROWS = 40
 # Up to so many times the sampled rows all rows are mapped for the trial. A plain model of all rows
 # has an advantage over a curved one of a few hundred; over one of some thousands it has none.
 _MAPPED_AT_ONCE = 4
+# Rows of a set that a curve is tried on; where it is worth it, all there are are mapped.
+TRIED_AT_MOST = 2000
 # With fewer features than this a pooling is looked for in no time.
 _FEW_FEATURES = 100
 
@@ -277,21 +279,27 @@ def _fitted(
 ) -> SetCosts | None:
     """The costs of mapped rows; None where there is a choice and the plain model is better."""
     samples = [part.sample for part in summaries]
-    sampled, rows = sum(map(len, samples)), sum(part.count for part in summaries)
+    most = max(TRIED_AT_MOST, tried_rows(len(samples)))
+    few = [x.taken(np.arange(len(x)) < most) for x in samples]
+    sampled, rows = sum(map(len, few)), sum(part.count for part in summaries)
     at_hand = rows <= _MAPPED_AT_ONCE * sampled and getattr(again, "at_hand", False)
     if again is not None and at_hand:
         mapped = again(mapping)
     else:
-        mapped = [mapped_summary(x.rows, x.weights, mapping) for x in samples]
+        mapped = [mapped_summary(x.rows, x.weights, mapping) for x in few]
     settings, by_choice = replace(settings, units=mapping.units), settings.curve == "auto"
-    costs, better = _tried(mapped, samples, mapping, settings, tried if by_choice else None)
+    costs, better = _tried(mapped, few, mapping, settings, tried if by_choice else None)
     if not better:
         return None
-    if at_hand or rows == sampled or again is None:
+    if sampled == sum(map(len, samples)) and (at_hand or rows == sampled or again is None):
         return costs
     g = costs.geometry
     chosen = replace(settings, shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof)
-    return _tried(again(mapping), samples, mapping, chosen, None)[0]
+    if again is None:
+        mapped = [mapped_summary(x.rows, x.weights, mapping) for x in samples]
+    elif not at_hand:
+        mapped = again(mapping)
+    return _tried(mapped, samples, mapping, chosen, None)[0]
 
 
 def _tried(

@@ -54,6 +54,8 @@ _NEIGHBOURS = 5
 # they go on by so many deviations.
 _KNOTS = 64
 _BEYOND = 20.0
+# Rows whose distances to landmarks are computed at once.
+_AT_ONCE = 512
 # Any numbers serve.
 _ORDER_SEED, _DRAW_SEED = 20_03, 20_04
 
@@ -291,8 +293,10 @@ def _city_blocks(y: Array, at: Floats, two: np.ndarray) -> Array:
     with arrays.full_precision(y):
         found = y @ steps.T
     found += xp.sum(arrays.pick(there, two, axis=1), axis=1)[None, :]
-    for j in np.flatnonzero(~two).tolist():
-        found += xp.abs(y[:, j, None] - there[None, :, j])
+    for start in range(0, y.shape[0], _AT_ONCE):  # so that a part stays in the cache
+        part, rows = found[start : start + _AT_ONCE, :], y[start : start + _AT_ONCE, :]
+        for j in np.flatnonzero(~two).tolist():
+            part += xp.abs(rows[:, j, None] - there[None, :, j])
     return found
 
 

@@ -130,14 +130,18 @@ class NormalScores(NamedTuple):
     @classmethod
     def learn(cls, rows: Floats) -> NormalScores:
         """From rows (n, d) of the set."""
-        values = np.quantile(rows, LEVELS, axis=0)
+        # One sort is faster than NumPy's quantiles of each column.
+        ordered = np.sort(rows.T, axis=1)
+        place = np.concatenate([LEVELS, (0.25, 0.5, 0.75)]) * (len(rows) - 1)
+        below = place.astype(np.intp)
+        start, end = ordered[:, below], ordered[:, np.minimum(below + 1, len(rows) - 1)]
+        *values, first, middle, third = (start + (end - start) * (place - below)).T
         scores = special.ndtri(LEVELS)
         knots = []
-        for column in values.T:
+        for column in np.transpose(values):
             different, place = np.unique(column, return_inverse=True)
             knots.append((different, np.bincount(place, scores) / np.bincount(place)))
         low, high = values[0], values[-1]
-        first, middle, third = np.quantile(rows, (0.25, 0.5, 0.75), axis=0)
         unit = (third - first) / QUARTILES_APART
         unit = np.where(unit > 0, unit, (high - low) / (scores[-1] - scores[0]))
         unit = np.where(unit > 0, unit, rows.std(axis=0))

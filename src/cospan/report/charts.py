@@ -16,7 +16,7 @@ from cospan.base.types import Floats
 from cospan.evidence import Size
 
 from .document import Chart
-from .drawing import LETTER, LOOKS, Drawing, Mark, apart, lanes, line, short
+from .drawing import LETTER, LINE, LOOKS, Drawing, Mark, apart, lanes, line, short
 
 #: Hills that differ by so little of their height are one.
 SAME_HILL = 0.05
@@ -63,10 +63,10 @@ def hills(scores: Sequence[Floats], names: Names) -> Chart:
         gaps = curves
     at = [float(x[gap.argmax()]) for gap in gaps]
     if abs(at[0] - at[1]) < 90:
-        middle, side = (at[0] + at[1]) / 2, 48 if at[1] >= at[0] else -48
+        middle, side = (at[0] + at[1]) / 2, 60 if at[1] >= at[0] else -60
         at = [middle - side, middle + side]
     for place, name, look in zip(at, names, "ab", strict=True):
-        reach = 0.5 * LETTER * len(short(name, 20))
+        reach = 0.6 * LETTER * len(short(name, 20))
         place = min(max(place, reach), width - reach)
         under = np.abs(x - place) <= max(reach, x[1])  # also where a name is shorter than a step
         highest = min(float(y[under].min()) for y in heights)
@@ -360,17 +360,19 @@ def set_map(names: Names, places: Floats, tree: Sequence[tuple[int, int]], sizes
     middle = (places.max(axis=0) + places.min(axis=0)) / 2
     xy = (places - middle) * scale + [220, height / 2]
     made = Drawing(440, height, title, scaled=True)
-    for i, j in tree:
-        made.path(line(xy[[i, j], 0].tolist(), xy[[i, j], 1].tolist()), "ax2")
-        x, y = ((xy[i] + xy[j]) / 2).tolist()
-        if np.hypot(*(xy[i] - xy[j])) > 60 and len(names) <= 6:
-            made.text(x, y + 16, _times(float(sizes[i, j])), anchor="middle")
+    taken = []
     for side, k in enumerate(np.argsort(xy[:, 0], kind="stable").tolist()):
-        (x, y), look = xy[k].tolist(), LOOKS[k % 5]
+        (x, y), look, name = xy[k].tolist(), LOOKS[k % 5], short(names[k], 16)
         made.dot(x, y, 7, f"d{look}", names[k])
         above = y <= height / 2 if height > 160 else side % 2 == 0  # neighbours on other sides
-        up = y - 15 if above else y + 26
-        made.text(min(max(x, 50), 390), up, short(names[k], 16), f"n x{look}", "middle")
+        taken.append((min(max(x, 50), 390), y - 15 if above else y + 26, LETTER * len(name) / 2))
+        made.text(*taken[-1][:2], name, f"n x{look}", "middle")
+    for i, j in tree:
+        made.path(line(xy[[i, j], 0].tolist(), xy[[i, j], 1].tolist()), "ax2")
+        x, y = ((xy[i] + xy[j]) / 2 + [0, 16]).tolist()
+        free = all(abs(x - at) > reach + 14 or abs(y - up) > LINE for at, up, reach in taken)
+        if free and np.hypot(*(xy[i] - xy[j])) > 60 and len(names) <= 6:
+            made.text(x, y, _times(float(sizes[i, j])), anchor="middle")
     return made.chart()
 
 

@@ -21,15 +21,15 @@ from cospan.base.text import (
 )
 from cospan.base.types import Floats
 from cospan.comparison import Comparison
-from cospan.evidence import FeatureChange, PairChange
-from cospan.wording import sentence, set_names, value_text
+from cospan.evidence import OTHER, FeatureChange, Finding, PairChange
+from cospan.wording import SHARED, TIMES, sentence, set_names, smallest_words, value_text
 
 from . import charts
 from .document import Block, Cell, Chart, Figure, Figures, Fold, Section, table
 from .drawing import LOOKS, for_phones, short
 
-#: Columns that are listed, and columns without names that are drawn.
-MOST_COLUMNS, MOST_BARS = 40, 300
+#: Columns that are listed, those without a change that are not folded, those drawn as bars.
+MOST_COLUMNS, MOST_STILL, MOST_BARS = 40, 12, 300
 #: Relations with a picture, by how much those changed at least, and columns over many sets.
 PICTURED, CLEAR, MOST_FIGURES = 3, 0.05, 24
 #: What a change is called in the table of columns, downwards and upwards where that matters.
@@ -38,8 +38,8 @@ CHIPS = {
     "shape": "other form", "level": "other mix", "value": "one value", "rounding": "rounding",
     "text": "text", "inside": "subgroup", "copy": "copy", "swap": "swapped",
 }  # fmt: skip
-#: Kinds of columns whose values are not plain numbers.
-SHARES, TIMES = ("category", "boolean"), ("date", "time of day", "duration")
+#: Findings that are about relations.
+RELATED = ("given", "scatter", "identity", "relation", "inside")
 
 
 class Side(NamedTuple):
@@ -94,6 +94,13 @@ class Subject:
                     rows.append(Example(k, name, score[str(name)], row))
         return sorted(rows, key=lambda one: one.score)
 
+    @cached_property
+    def relations(self) -> list[PairChange]:
+        """Relations that changed, less those of columns that changed by themselves."""
+        told = {one.column for one in self.found.findings if one.kind not in RELATED}
+        pairs = self.found.feature_pairs.changed
+        return [one for one in pairs if not {one.first_column, one.second_column} & told]
+
     def along(self, first: str, second: str, wide: bool = False) -> tuple[Chart, str] | None:
         """One column along another; of a level against a number the number is what varies."""
         x, y = self.sides.get(first), self.sides.get(second)
@@ -142,11 +149,20 @@ def columns_section(subject: Subject) -> Section:
              f"{names[0]} → {names[1]}": "pair",
              "In words" if found.verdict.differs else "Would be seen from": "words",
              "p ↕": "number"}  # fmt: skip
-    rows = [_column(one, subject) for one in found.features.rows[:MOST_COLUMNS]]
+    features = found.features.rows
+    n = len(found.features.changed)
+    n = n if len(features) - n > MOST_STILL else len(features)
+    shown = features[: min(n, MOST_COLUMNS)]
     lead = "Histograms run from the 1st to the 99th percentile. Hover for values."
-    if len(found.features) > len(rows):
-        lead += f" {len(rows)} are shown; all {len(found.features):,} are in the JSON."
-    return Section("columns", "Columns", _title(subject), lead, (table(heads, rows),), keys=True)
+    if n > len(shown):
+        lead += f" {len(shown)} are shown; all {len(features):,} are in the JSON."
+    blocks: list[Block] = [table(heads, [_column(one, subject) for one in shown])] if shown else []
+    if n < len(features):
+        still = features[n : n + MOST_COLUMNS]
+        more = "" if len(features) <= n + MOST_COLUMNS else f"the first {MOST_COLUMNS} of them"
+        rows = table(heads, [_column(one, subject) for one in still])
+        blocks.append(Fold(f"{len(features) - n:,} columns did not change", more, (rows,)))
+    return Section("columns", "Columns", _title(subject), lead, tuple(blocks), keys=True)
 
 
 def _title(subject: Subject) -> str:
@@ -170,8 +186,11 @@ def _column(one: FeatureChange, subject: Subject) -> tuple[Cell | Chart | str | 
         look = "strong chip" if one.changed else "quiet chip"
         chip = Cell(_chip(one), look, value=strength if strength == strength else 0.0)
         words = ""
-        if one.finding is not None and one.finding.kind != "mean":  # which the values say already
-            words = sentence(one.finding, found.verdict.sets, one.kind)
+        moved = one.finding
+        # A plain average or share is what the values say already.
+        if moved is not None and not _is_level(moved) and (moved.kind != "mean" or moved.where):
+            itself = moved.column == one.name
+            words = sentence(moved, found.verdict.sets, one.kind, named=not itself)
     sign = p_sign(p, found.verdict.n_permutations).removeprefix("= ") if p == p else ""
     drawn = _distribution(one, subject)
     return one.name, chip, drawn, values_of(one), words, Cell(sign, value=p)
@@ -199,20 +218,28 @@ def _distribution(one: FeatureChange, subject: Subject) -> Chart | None:
     return charts.histogram(side.values[0], side.values[1], names, side.words)
 
 
+def _is_level(one: Finding) -> bool:
+    return one.kind == "level" and not one.part and one.where is None and one.detail != OTHER
+
+
 def values_of(one: FeatureChange) -> str:
     """What a column was and is: averages, or the share of its most frequent level."""
     a, b = one.a, one.b
     if one.kind == "category":
-        level = max(a.levels or b.levels, key=lambda x: a.levels.get(x, 0.0), default="")
+        level = max(a.levels or b.levels, key=lambda x: (x != OTHER, a.levels.get(x, 0.0)),
+                    default="")  # fmt: skip
+        if one.finding is not None and _is_level(one.finding):
+            level = one.finding.detail
         x, y = shares_text(a.levels.get(level, 0.0), b.levels.get(level, 0.0))
-        return f"{short(level, 16)} {x} → {y}"
+        return f"{short(level, 16)} {x}" + (f" → {y}" if x != y else "")
     if math.isnan(a.mean) or math.isnan(b.mean):
         return " → ".join("none" if math.isnan(h.mean) else number(h.mean) for h in (a, b))
     if one.kind == "boolean":
         return " → ".join(shares_text(a.mean, b.mean))
     if one.kind in TIMES:
         return " → ".join(value_text(held.mean, one.kind) for held in (a, b))
-    return " → ".join(pair_of(a.mean, b.mean, 1))
+    x, y = pair_of(a.mean, b.mean, int(one.changed))
+    return f"{x} → {y}" if x != y else x
 
 
 def seen_from(one: FeatureChange, found: Comparison) -> tuple[float, str]:
@@ -220,17 +247,14 @@ def seen_from(one: FeatureChange, found: Comparison) -> tuple[float, str]:
     least = found.verdict.smallest.get(one.name)
     if least is None:
         return math.nan, ""
-    step, size = one.b.mean - one.a.mean, least.share if one.kind in SHARES else least.mean
+    step, size = one.b.mean - one.a.mean, least.share if one.kind in SHARED else least.mean
     if one.kind == "category":
         both = {**one.a.levels, **one.b.levels}
         steps = [one.b.levels.get(x, 0.0) - one.a.levels.get(x, 0.0) for x in both]
         step = max(steps, key=abs, default=math.nan)
-    if not size > 0 or step != step:
+    if not size > 0 or step != step or (one.kind in SHARED and size >= 1):
         return math.nan, ""
-    words = f"{number(100 * size, 2)} points" if one.kind in SHARES else number(size, 2)
-    if one.kind in TIMES:
-        words = value_text(size / (24 if one.kind == "time of day" else 1), "duration")
-    return step / size, words
+    return step / size, smallest_words(least, one.kind)
 
 
 def nameless_section(subject: Subject) -> Section:
@@ -258,8 +282,7 @@ def nameless_section(subject: Subject) -> Section:
 
 def relations_section(subject: Subject) -> Iterator[Section]:
     """Pictures of the first relations that changed, and all of them in a table."""
-    found, names = subject.found, subject.names
-    changed, n = found.feature_pairs.changed, found.feature_pairs.n_changed
+    names, changed = subject.names, subject.relations
     if not changed:
         return
     clear = [one for one in changed[:12] if abs(one.r_b - one.r_a) >= CLEAR]
@@ -273,8 +296,8 @@ def relations_section(subject: Subject) -> Iterator[Section]:
     heads = {"Columns": "name", names[0]: "number", names[1]: "number", "In words": "words"}
     first = listed((changed[0].first, changed[0].second))
     title = f"The relation of {first} changed"
-    if n > 1:
-        title = f"{n:,} relations changed; that of {first} most"
+    if len(changed) > 1:
+        title = f"{len(changed):,} relations changed; that of {first} most"
     text = "rank correlations in both sets"
     blocks.append(Fold("All relations that changed", text, (table(heads, rows),)))
     yield Section("relations", "Relations", title, "", tuple(blocks), keys=True)
@@ -331,7 +354,7 @@ def over_sets_section(subject: Subject) -> Iterator[Section]:
         for one in found.pair(*pair).features.changed:
             times[one.name] = times.get(one.name, 0) + 1
     order = sorted((name for name in times if name in subject.sides), key=lambda x: -times[x])
-    order = order[:MOST_FIGURES]
+    order = [name for name in order if times[name]][:MOST_FIGURES] or order[:MOST_FIGURES]
     n, figures = len(found.by_size), []
     for name in order:
         said = f"changed in {times[name]} of {plural(n, 'pair')}" if times[name] else "no change"

@@ -253,14 +253,14 @@ def _facts_of_pair(subject: Subject) -> Iterator[Fact]:
     what, link = ("Pixels", "made") if subject.pictures else ("Columns", "columns")
     counts = f"{len(features.changed):,} of {len(features):,}"
     yield Fact(f"{what} changed", counts, "adjusted for all", link)
-    pairs = found.feature_pairs
+    pairs = subject.relations
     if not found.verdict.differs:
         steps = [one.deviations for one in found.verdict.smallest.values()]
         least = f"{number(float(np.nanmedian(steps)), 2)} sd" if steps else "unknown"
         yield Fact("Smallest visible change", least, "of one column, 4 times in 5")
-    elif pairs.n_changed and not (features.nameless or subject.pictures):
+    elif pairs and not (features.nameless or subject.pictures):
         first = f"{quoted(pairs[0].first)} and {quoted(pairs[0].second)} first"
-        yield Fact("Relations changed", f"{pairs.n_changed:,}", first, "relations")
+        yield Fact("Relations changed", f"{len(pairs):,}", first, "relations")
 
 
 def _facts_of_many(subject: Subject) -> Iterator[Fact]:

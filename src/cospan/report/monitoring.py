@@ -9,7 +9,7 @@ import numpy as np
 
 from cospan.base.text import number, pair_of, plural, quoted, share_text, shares_text
 from cospan.evidence import Held
-from cospan.headlines import day_text, per_text, promise_sentence, window_name
+from cospan.headlines import day_text, noticed_sentence, per_text, promise_sentence, window_name
 from cospan.monitoring import Episode, Monitoring, Window
 from cospan.wording import of_hundred, set_names, value_text
 
@@ -27,7 +27,6 @@ from .document import (
     Fold,
     Key,
     Section,
-    Text,
     made_section,
     table,
 )
@@ -46,8 +45,8 @@ CARD, WIDE = 1008.0, 1088.0
 HIGHEST = 3.0
 #: Deviations from which on a cell of the heat map is one step darker.
 STEPS = (1.0, 2.0, 3.5, 6.0)
-#: Between these heights the line is drawn.
-TOP, BOTTOM = 24.0, 176.0
+#: Between these heights the line is drawn, with room for its axis.
+TOP, BOTTOM, AXIS = 24.0, 176.0, 64.0
 
 
 def monitoring_document(
@@ -56,8 +55,9 @@ def monitoring_document(
     """The whole report of a monitoring."""
     from cospan._version import VERSION
 
-    rate, per = number(found.rate), per_text(found)
-    title = f"Expect {'one false alarm' if rate == '1' else f'{rate} false alarms'} {per}"
+    rate, per, unit = number(found.rate), per_text(found), window_name(found)
+    said = f"Over all columns, as long as {unit}s vary as those of the reference did. "
+    said = f"{said}{noticed_sentence(found)}" if found.can_judge else ""
     notes = [
         ("Reference", found.reference.name),
         ("Windows", str(found.every)),
@@ -71,7 +71,7 @@ def monitoring_document(
         *_episodes_section(found),
         *_window_sections(found),
         _windows_section(found),
-        Section("promise", "False alarms", title, "", (Text(promise_sentence(found)),)),
+        Section("promise", "False alarms", promise_sentence(found), said),
         made_section(command, notes),
     )
     return Document(_card(found), sections, found.to_dict(), f"cospan {VERSION}")
@@ -97,7 +97,10 @@ def _card(found: Monitoring) -> Card:
     )
     labels = _labels(windows)
     text = f"The line breaks where a {unit} cannot be judged."
-    drawn = for_phones(lambda width: _alarm_line(labels, windows, width), CARD)
+    drawn = for_phones(
+        lambda width: _alarm_line(labels, windows, width, _left(width) if found.episodes else AXIS),
+        CARD,
+    )
     wide: list[Block] = [Figure(f"Each {unit}'s largest deviation; 1 = alarm.", text, drawn)]
     place = {window.start: k for k, window in enumerate(windows)}
     lanes = [
@@ -149,8 +152,9 @@ def _facts(found: Monitoring) -> tuple[Fact, ...]:
         size = f"{of_hundred(sized[-1].size or math.nan)} in 100"
         facts.append(Fact("Latest size", size, day_text(sized[-1].start)))
     elif found.can_judge:
-        seen = f"{found.smallest_seen[7]:.1f} sd"
-        facts.append(Fact("Smallest visible change", seen, f"lasting, within 7 {unit}s"))
+        names = {name for window in windows for name in window.columns}
+        facts.append(Fact("Columns that moved", f"0 of {len(names)}", "in their usual range",
+                          "columns"))  # fmt: skip
     rate = f"{number(found.rate)} {per_text(found)}"
     return (*facts, Fact("False alarms to expect", rate, "all columns together", "promise"))
 
@@ -171,10 +175,8 @@ def _columns_section(found: Monitoring) -> Iterator[Section]:
         more = f" and {len(moved) - 2} more" if len(moved) > 2 else ""
         which = " and ".join(quoted(name) for name in moved[:2])
         title = f"{which}{more} left {'its' if len(moved) == 1 else 'their'} usual range"
-    lead = (
-        f"Stronger colour: further from the {unit}s without an alarm. Arrows mark the direction in "
-        f"{unit}s with an alarm. Hover for values."
-    )
+    arrows = f"Arrows mark the direction in {unit}s with an alarm. " if moved else ""
+    lead = f"Stronger colour: further from the {unit}s without an alarm. {arrows}Hover for values."
     shown = dict(list(rows.items())[:MOST_COLUMNS])
     yield Section("columns", "Columns", title, lead, (_heat(_labels(windows), shown),))
 
@@ -223,7 +225,9 @@ def _episodes_section(found: Monitoring) -> Iterator[Section]:
     ]  # fmt: skip
     heads = {"Began": "name", "Ended": "", "Alarm": "", "Columns": "", "At the alarm": "words"}
     running = sum(one.end is None for one in found.episodes)
-    title = f"{plural(len(rows), 'episode')}, {running or 'none'} of them still running"
+    now = f"{running or 'none'} of them still running"
+    now = ("still running" if running else "which is over") if len(rows) == 1 else now
+    title = f"{plural(len(rows), 'episode')}, {now}"
     yield Section("episodes", "Episodes", title, "", (table(heads, rows),))
 
 
@@ -280,9 +284,11 @@ def _windows_section(found: Monitoring) -> Section:
 # ---- charts over time ---------------------------------------------------------------------------
 
 
-def _alarm_line(labels: Sequence[str], windows: Sequence[Window], width: float) -> Chart:
+def _alarm_line(
+    labels: Sequence[str], windows: Sequence[Window], width: float, left: float
+) -> Chart:
     """The line from zero with its alarm level; broken, with the reason, where nothing is judged."""
-    made, left = Drawing(width, BOTTOM + 24, "Deviation over time; 1 is an alarm"), _left(width)
+    made = Drawing(width, BOTTOM + 24, "Deviation over time; 1 is an alarm")
     step = (width - left) / max(1, len(windows))
     at = [left + (k + 0.5) * step for k in range(len(windows))]
 

@@ -20,7 +20,7 @@ from .drawing import for_phones, short
 MOST_ROWS = 5
 WHY = "Why: the value, and what is usual (1% to 99%)"
 PARTS = {"location": "averages", "scale": "overall spread",
-         "shape": "spread and relations of columns"}  # fmt: skip
+         "shape": "spread and relations of {}"}  # fmt: skip
 HOW_TO_READ = (
     "Take one row of each set at random. The score is higher for the right one in so many of 100 "
     "such pairs. 50 is guessing, 100 is never wrong. It says nothing about which rows matter to "
@@ -145,10 +145,10 @@ def _reasons(row: RowToCheck, subject: Subject) -> Iterator[tuple[str, Chart | N
 def parts_section(subject: Subject) -> Iterator[Section]:
     """What the difference is made of: averages, overall spread, spread and relations."""
     verdict = subject.found.verdict
-    shares = {PARTS[kind]: share for kind, share in verdict.shares.items()}
+    things = "pixels" if subject.pictures else "columns"
+    shares = {PARTS[kind].format(things): share for kind, share in verdict.shares.items()}
     if shares and verdict.differs:
-        # Where nothing is said of columns, the card has the sentence already.
-        said = subject.pictures or subject.found.features.nameless
+        said = subject.found.features.nameless and not subject.pictures  # by the card
         title = "What the difference is made of" if said else made_of_sentence(verdict)
         lead = "; ".join(f"{share_text(share)} {name}" for name, share in shares.items())
         drawn = for_phones(lambda width: charts.made_of(shares, width))

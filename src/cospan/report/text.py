@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from cospan.base.text import harmless, plural, printable
 
-from .document import Block, Card, Document, Notes, Section, Table, Text, unfolded
+from .document import Block, Card, Document, Figures, Fold, Notes, Section, Table, Text, unfolded
 
 #: Markdown: lines in all, rows of the first table and of the others, remarks, letters of a cell.
-MOST_LINES, FIRST_ROWS, MORE_ROWS, MOST_NOTES, LONGEST = 60, 12, 4, 5, 90
+MOST_LINES, FIRST_ROWS, MORE_ROWS, MOST_NOTES, LONGEST = 60, 12, 5, 5, 160
 #: Characters that Markdown or HTML would act on.
 _ESCAPES = {ord(c): f"\\{c}" for c in "\\`*_[]|#~"}
 _ESCAPES |= {ord("<"): "&lt;", ord(">"): "&gt;", ord("&"): "&amp;"}
@@ -55,16 +55,19 @@ def markdown(document: Document) -> str:
 
 
 def _section(section: Section, rows: int) -> Iterator[str]:
-    """What is open in it; of a section that has only folded tables the first of them."""
-    plain = [block for block in section.blocks if isinstance(block, Table | Notes | Text)]
-    folded = [block for block in unfolded(section.blocks) if isinstance(block, Table)]
-    for k, block in enumerate(plain or folded[:1]):
+    """What is open in it, pictures and how it was made left out."""
+    blocks = section.blocks if section.id != "made" else ()
+    plain = [one for one in blocks if isinstance(one, Table | Notes | Text | Figures | Fold)]
+    for k, block in enumerate(plain):
         if k == 0:
             yield from (f"### {_escaped(section.title)}", "")
-        if isinstance(block, Text):
+        if isinstance(block, Fold):
+            yield f"{_escaped(block.title)} {_escaped(block.text)}".rstrip() + "."
+        elif isinstance(block, Text):
             yield f"`{block.text.replace('`', ' ')}`" if block.code else _escaped(block.text)
-        elif isinstance(block, Notes):
-            notes = block.notes[:MOST_NOTES]
+        elif isinstance(block, Notes | Figures):
+            notes = block.notes if isinstance(block, Notes) else [one[:2] for one in block.figures]
+            notes = notes[:MOST_NOTES]
             yield from (f"- **{_escaped(name)}**: {_escaped(text)}" for name, text in notes)
         else:
             yield from (f"**{_escaped(block.title)}**", "") if block.title else ()
@@ -100,10 +103,11 @@ def lines(document: Document, width: int = 80, full: bool = False) -> Iterator[L
         first += _wrapped("plain", big, width)
     facts = "; ".join(f"{fact.label.lower()}: {fact.value}" for fact in card.facts)
     last = list(_wrapped("plain", facts, width))[: None if full else FACTS]
-    points = [f"- {point.title}" for point in card.points[: None if full else FINDINGS]]
-    found = [line for point in points for line in _wrapped("plain", point, width)]
-    if not full and len(first) + len(found) + len(last) > SHORT:
-        found = [("plain", cut(printable(point), width)) for point in points]
+    found = list[Line]()
+    for point in card.points[: None if full else FINDINGS]:
+        whole = list(_wrapped("plain", f"- {point.title}", width))
+        if full or len(first) + len(found) + len(whole) + len(last) <= SHORT:
+            found += whole
     yield from (*first, *found, *last)
     for section in document.sections if full else ():
         yield "plain", ""
