@@ -113,20 +113,22 @@ class ReadSets:
             return text_keys(chunk.groups)
         return value_keys(chunk)
 
-    def _by_fold(self, summarise: Callable[[np.ndarray], Summary]) -> list[list[Summary | None]]:
-        """Summaries of each set's folds, made of all rows."""
+    def _by_fold(
+        self, summarise: Callable[[np.ndarray], Summary], every: bool = True
+    ) -> list[list[Summary | None]]:
+        """Summaries of each set's folds, made of `every` row or of those kept."""
         found: list[list[Summary | None]] = [[None] * self.n_folds for _ in self.sets]
-        for k, chunk, dealt in self.rows(True):
+        for k, chunk, dealt in self.rows(every):
             for fold in np.unique(dealt).tolist():
                 one, known = summarise(chunk.rows[dealt == fold]), found[k][fold]
                 found[k][fold] = one if known is None else known + one
         return found
 
     def mapped(self, mapping: RowMap) -> list[FoldedSummary]:
-        """Summaries of rows read through a map; kept for who asks for the same one."""
+        """Summaries of kept rows seen through a map: these are enough for some hundred features."""
         if self._mapped is None or self._mapped[0] is not mapping:
             none, nowhere = RowSample.empty(mapping.n_features), np.zeros(0, dtype=np.intp)
-            found = self._by_fold(lambda rows: mapped_summary(rows, None, mapping))
+            found = self._by_fold(lambda rows: mapped_summary(rows, None, mapping), every=False)
             folds = [FoldedSummary(tuple(parts), none, nowhere) for parts in found]
             self._mapped = (mapping, folds)
         return self._mapped[1]
@@ -179,7 +181,7 @@ class ReadSets:
 
 @dataclass(frozen=True)
 class Again:
-    """Reads all rows once more, through a map: summaries of the sets, or of all folds but one."""
+    """Kept rows seen through a map: summaries of the sets, or of all folds but one."""
 
     sets: ReadSets
     fold: int | None = None
