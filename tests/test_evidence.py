@@ -674,6 +674,12 @@ SENTENCES = {
     "Rows with age up to 40 rose from 35% to 46%.": Finding(
         "shape", "age", detail="40.0", a=0.35, b=0.46
     ),
+    "Rows with age up to 41 fell from 72% to 1%.": Finding(
+        "shape", "age", detail="41.0", a=0.72, b=0.01, beyond=0.05
+    ),
+    "age is outside the range of June in 30% of July.": Finding(
+        "shape", "age", detail="42.0", a=0.9, b=0.6, beyond=0.3
+    ),
     "town = Oslo fell from 30% to 20%.": Finding("level", "town", detail="Oslo", a=0.3, b=0.2),
     "town is Rome in 5% of July, never in June.": Finding(
         "level", "town", detail="Rome", a=0.0, b=0.05
@@ -740,6 +746,12 @@ def test_every_kind_of_finding_has_its_sentence(text):
     assert sentence(SENTENCES[text], ("June", "July")) == text
     assert sentence(SENTENCES[text], ("data/June.csv", "July.parquet")) == text
     assert len(text.split()) <= 25
+
+
+def test_two_constants_differ_in_their_values():
+    rng = np.random.default_rng(0)
+    A, B = (pd.DataFrame({"x": rng.normal(size=150), "year": year}) for year in (2020, 2021))
+    assert compare(A, B, keep=["year"]).verdict.sentences[-1] == "year rose from 2020 to 2021."
 
 
 def test_no_kind_is_without_a_sentence():

@@ -1,5 +1,6 @@
 """Monitoring: a comparison for every window, with memory."""
 
+import json
 import subprocess
 import sys
 
@@ -13,6 +14,7 @@ from cospan.monitoring import result
 from cospan.monitoring import windows as cutting
 from cospan.monitoring.alarm import Alarm, follow, long_run, threshold
 from cospan.monitoring.windows import as_every, opened, read_windows
+from cospan.report import document_of
 
 
 def table(seed, count, rows=60, start="2020-01-01", daily=0.15):
@@ -429,6 +431,7 @@ def test_small_windows_are_not_judged(profile, later):
         ({"false_alarms": 0}, "one above 0"),
         ({"false_alarms": True}, "not a number of false alarms"),
         ({"time": "when"}, "has no column 'when'"),
+        ({"time": np.zeros(9)}, "time= names a column, and ndarray is no name"),
         ({"details": "some"}, "details is 'some'; it must be one of"),
     ],
 )
@@ -509,6 +512,34 @@ def test_tomorrow_is_added_without_yesterdays_data(profile, later, tmp_path):
     with pytest.warns(CospanWarning, match="2020-03-08 was there already, with 60 rows"):
         assert monitor(found, days[7][:50]).windows[-1].rows == 50
     assert monitor(path, days[7], false_alarms=50).smallest_seen[7] < found.smallest_seen[7]
+
+
+def test_a_report_is_written_by_its_ending(profile, later, tmp_path):
+    found = monitor(profile, later)
+    assert found.save(tmp_path / "m.md").read_text("utf-8").startswith(f"## {found.sentences[0]}")
+    told = json.loads(found.save(tmp_path / "m.json").read_text("utf-8"))
+    assert told["sentences"] == list(found.sentences)
+    assert "<html" in found.save(tmp_path / "m.HTML").read_text("utf-8")
+
+
+def test_an_episode_is_dated_by_the_hour_or_the_row():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(600, 2))
+    values[400:, 1] += 3
+    usual = rng.normal(size=(1200, 2))
+
+    def hourly(rows, start):
+        times = pd.Timestamp(start) + pd.to_timedelta(np.arange(len(rows)) // 20, unit="h")
+        return pd.DataFrame({"time": times, "x": rows[:, 0], "y": rows[:, 1]})
+
+    reference = hourly(usual, "2020-03-01")
+    found = monitor(reference, hourly(values, "2020-03-10"), time="time", every="hour")
+    assert found.sentences[0] == "Since 10 March 2020 20:00, y differs from the reference."
+    found = monitor(usual, values, every=20)
+    assert found.sentences[0] == "Since row 401, x1 differs from the reference."
+    facts = {fact.label: fact.value for fact in document_of(found).card.facts}
+    assert facts["First alarm"] == "row 401"
+    assert facts["False alarms to expect"] == "1 in 365 windows"
 
 
 def test_windows_counted_in_rows_go_on_after_the_last():

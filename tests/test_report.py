@@ -330,6 +330,16 @@ def test_no_difference_says_what_would_have_been_seen():
     assert "relations" not in {one.id for one in document("nothing different").sections}
 
 
+def test_repeated_rows_are_on_the_card_where_nothing_differs_too():
+    rows = np.random.default_rng(0).normal(size=(80, 5)).round(6)
+    for sets in (rows, pd.DataFrame(rows).add_prefix("size ")):
+        found = compare(sets, sets, n_permutations=99)
+        assert not found.verdict.differs
+        (point,) = document_of(found).card.points
+        assert point.title == "80 rows of B are also in A."
+        assert f"- {point.title}" in [text for _, text in terminal_lines(found)]
+
+
 def test_pixels_and_columns_without_names_are_not_listed_in_the_open():
     for name in ("pictures", "nameless columns"):
         assert document(name).card.points == ()

@@ -170,13 +170,16 @@ def window_name(found: Monitoring) -> str:
 def day_text(start: object, year: bool = True) -> str:
     """When a window begins, in few words.
 
-    >>> day_text(np.datetime64("2013-06-24")), day_text(301)
-    ('24 June 2013', '301')
+    >>> day_text(np.datetime64("2013-06-24")), day_text(np.datetime64("2013-06-24T05"), year=False)
+    ('24 June 2013', '24 Jun 05:00')
+    >>> day_text(1301)
+    'row 1,301'
     """
-    if isinstance(start, np.datetime64):
-        day: date = start.astype("datetime64[D]").astype(object)
-        return f"{day.day} {day:%B %Y}" if year else f"{day.day} {day:%b}"
-    return f"{start:,}" if isinstance(start, int) else str(start)
+    if not isinstance(start, np.datetime64):
+        return f"row {start:,}"
+    day: date = start.astype("datetime64[D]").astype(object)
+    text = f"{day.day} {day:%B %Y}" if year else f"{day.day} {day:%b}"
+    return f"{text} {str(start)[-2:]}:00" if np.datetime_data(start)[0] == "h" else text
 
 
 def monitoring_sentences(found: Monitoring) -> tuple[str, ...]:
@@ -204,13 +207,17 @@ def monitoring_sentences(found: Monitoring) -> tuple[str, ...]:
     return tuple(dict.fromkeys(lines))
 
 
+def per_text(found: Monitoring) -> str:
+    """What false alarms are counted over."""
+    return "a year" if found.every.timed else "in 365 windows"
+
+
 def promise_sentence(found: Monitoring) -> str:
     """What false alarms are to be expected."""
     if not found.can_judge:
         return "Every window is compared with the reference; none raises an alarm yet."
-    per = "a year" if found.every.timed else "in 365 windows"
     alarms = "one false alarm" if found.rate == 1 else f"{number(found.rate)} false alarms"
-    return f"Expect about {alarms} {per}."
+    return f"Expect about {alarms} {per_text(found)}."
 
 
 def noticed_sentence(found: Monitoring) -> str:

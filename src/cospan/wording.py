@@ -152,7 +152,7 @@ def _spread(one: Finding, sets: Pair, kind: str) -> str:
 
 
 def _shape(one: Finding, sets: Pair, kind: str) -> str:
-    if one.beyond >= PARTLY:
+    if one.beyond >= max(PARTLY, abs(one.b - one.a) / 2):  # else it is the lesser part of it
         share = share_text(one.beyond)
         return f"{quoted(one.column)} is outside the range of {sets[0]} in {share} of {sets[1]}"
     x, y = shares_text(one.a, one.b)

@@ -164,7 +164,7 @@ def _by_itself(
     if a > 0:
         base = replace(base, beyond=float(np.mean((y < x.min()) | (y > x.max()))))
     other = another_unit(x, y)
-    if kind == "mean" or other is not None:
+    if kind == "mean" or other is not None or unit == 0:  # two constants differ in their values
         return replace(mean, beyond=base.beyond, unit=other)
     if kind == "spread":
         ratio = math.log(b / a) if a > 0 and b > 0 else math.copysign(math.inf, b - a)

@@ -148,7 +148,8 @@ def _measured(
 ) -> tuple[Monitoring, Kept]:
     """The monitoring with the windows of the data, and their rows."""
     profile, every, old = past.reference, past.every, past.measured
-    time = time or (profile.time if every.timed else "") or None
+    if time is None and every.timed:
+        time = profile.time or None
     sources = opened(data, time, **options)
     called = name or (sources[0].name if len(sources) == 1 else f"{len(sources)} sets")
     own = "a table" if profile.plan is not None else f"an array of {len(profile.names)} features"

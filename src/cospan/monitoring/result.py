@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from cospan.base.files import check_output
 from cospan.base.tables import make_dataframe, plain
 from cospan.base.types import DataFrame, Floats, Index, Record
-from cospan.errors import CospanError
+from cospan.errors import CospanError, ModelFileError
 from cospan.evidence import Finding, Held, Size
 from cospan.model_file import Parts, Reader, is_file_of, read_parts, write_parts
 
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 MONITORING, MONITORING_VERSION = "cospan monitoring", 5
 #: What a file holds of a monitoring as it is.
 KEPT = {"name": str, "rate": float, "rolling": bool, "notes": list}
+#: Endings of a report; with any other a file holds what to go on from.
+REPORTS = (".html", ".htm", ".md", ".markdown", ".json")
 #: Seconds to wait for another process that writes to the same file.
 PATIENCE, PAUSE = 60.0, 0.05
 #: Windows of fewer rows are not judged.
@@ -377,12 +379,12 @@ class Monitoring:
         return make_dataframe(self.table(), backend)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write a page (``.html``), or windows and reference to go on from, by the file's ending.
+        """Write a report (``.html``, ``.md``, ``.json``), or windows and reference to go on from.
 
         A file to go on from is written under a lock: windows that another process has added to it
         meanwhile stay.
         """
-        if Path(path).suffix == ".html":
+        if Path(path).suffix.lower() in REPORTS:
             from cospan.report import write
 
             return write(self, path)
@@ -427,7 +429,8 @@ class Monitoring:
         """The same from a file."""
         reference, measured = Profile.read(read.section("profile")), Measured.read(read)
         met, every = {}, reference.every
-        assert every is not None
+        if every is None:
+            raise ModelFileError("The file does not say how long its windows are; make it again.")
         rows = zip(measured.codes.tolist(), measured.counts.tolist(), strict=True)
         for (code, count), told in zip(rows, read.value("met", list), strict=True):
             size = told["size"] and Size(

@@ -238,6 +238,8 @@ def joined_rows(parts: Sequence[Rows]) -> Rows:
 
 def opened(data: Data, time: str | None, **options: Option) -> list[Source | Table]:
     """The sources of a set, one or several; the column of times is not a feature."""
+    if not isinstance(time, str | None):
+        raise InputError(f"time= names a column, and {type(time).__name__} is no name.")
     several = isinstance(data, list | tuple) and all(
         isinstance(one, str | os.PathLike) or hasattr(one, "columns") for one in data
     )

@@ -11,7 +11,7 @@ from cospan.base.text import number, plural, quoted, share_text
 from cospan.comparison import Comparison
 from cospan.evidence import Finding, size_word
 from cospan.headlines import columns_lead, comparison_sentences, headline, interval_words, sets_lead
-from cospan.wording import of_hundred, sentence
+from cospan.wording import SCHEMA, of_hundred, sentence
 
 from . import charts
 from .columns import (
@@ -43,6 +43,8 @@ from .sections import (
 MOST_DRAWN = 21
 #: Findings that a card has; columns of the band where nothing changed; rows named as examples.
 FINDINGS, BAND, EXAMPLES = 5, 14, 3
+#: Kinds of findings that are not about the values of one column.
+WHOLE = (*SCHEMA, "repeated rows")
 #: Kinds of findings whose values are shares of rows.
 SHARES = ("level", "value", "missing", "rounding", "identity", "copy", "shape")
 
@@ -103,14 +105,12 @@ def _pair_parts(subject: Subject) -> Iterator[Section]:
 
 def pair_card(subject: Subject) -> Card:
     """What two sets have to say on one screen."""
-    found, points, side = subject.found, _schema(subject), tuple[Block, ...]()
+    found, side = subject.found, tuple[Block, ...]()
     if subject.pictures:  # they speak for themselves, and single pixels say nothing
         side = (Gallery(subject).averages(),)
     elif found.features.nameless:
         side = (_examples(subject),) if found.verdict.differs else ()
-    elif found.verdict.differs:
-        points = _points(subject)
-    else:
+    elif not found.verdict.differs:
         side = _band(subject)
     thing = "picture of each" if subject.pictures else "row from each set"
     label = f"Shown one {thing}, you could tell which is which"
@@ -118,7 +118,7 @@ def pair_card(subject: Subject) -> Card:
     logs = [np.log(group.kept.weights + 1e-9) for group in found.groups]
     hills = charts.hills([log[:, 1] - log[:, 0] for log in logs], subject.names)
     return Card(headline(found), columns_lead(found), _keys(subject), big,
-                (hills, charts.ruler(found.size)), points, side,
+                (hills, charts.ruler(found.size)), _points(subject), side,
                 side_first=subject.pictures)  # fmt: skip
 
 
@@ -147,19 +147,20 @@ def _keys(subject: Subject) -> tuple[Key, ...]:
     return tuple(map(Key, subject.names, subject.looks, sizes))
 
 
-def _schema(subject: Subject) -> tuple[Figure, ...]:
-    return tuple(Figure(str(change)) for change in subject.found.schema_changes)
-
-
 # ---- findings ----------------------------------------------------------------------------------
 
 
 def _points(subject: Subject) -> tuple[Figure, ...]:
-    """The first findings with their charts; what to see in charts of one kind is said once."""
+    """The first findings with their charts; what to see in charts of one kind is said once.
+
+    Of pixels and columns without names only what is not about one of them.
+    """
     verdict, points = subject.found.verdict, []
     said: set[str] = set()
-    for one in subject.found.findings[:FINDINGS]:
-        chart, text = _finding_chart(one, subject)
+    nameless = subject.pictures or subject.found.features.nameless
+    findings = [one for one in subject.found.findings if one.kind in WHOLE or not nameless]
+    for one in findings[:FINDINGS]:
+        chart, text = (None, "") if one.kind in WHOLE else _finding_chart(one, subject)
         words = sentence(one, verdict.sets, verdict.kinds.get(one.column, "number"))
         points.append(Figure(words, "" if text in said else text, chart))
         said.add(text)

@@ -9,7 +9,7 @@ import numpy as np
 
 from cospan.base.text import number, pair_of, plural, quoted, share_text, shares_text
 from cospan.evidence import Held
-from cospan.headlines import day_text, noticed_sentence, promise_sentence, window_name
+from cospan.headlines import day_text, noticed_sentence, per_text, promise_sentence, window_name
 from cospan.monitoring import Episode, Monitoring, Window
 from cospan.wording import of_hundred, set_names, value_text
 
@@ -55,13 +55,13 @@ def monitoring_document(
     """The whole report of a monitoring."""
     from cospan._version import VERSION
 
-    rate, unit = number(found.rate), window_name(found)
+    rate, per, unit = number(found.rate), per_text(found), window_name(found)
     said = f"Over all columns, as long as {unit}s vary as those of the reference did. "
     said = f"{said}{noticed_sentence(found)}" if found.can_judge else ""
     notes = [
         ("Reference", found.reference.name),
         ("Windows", str(found.every)),
-        ("False alarms", f"{rate} a year accepted"),
+        ("False alarms", f"{rate} {per} accepted"),
         *(("File", path) for path in files),
         *(("Note", note) for note in found.notes),
         ("Version", f"cospan {VERSION}"),
@@ -155,7 +155,7 @@ def _facts(found: Monitoring) -> tuple[Fact, ...]:
         names = {name for window in windows for name in window.columns}
         facts.append(Fact("Columns that moved", f"0 of {len(names)}", "in their usual range",
                           "columns"))  # fmt: skip
-    rate = f"{number(found.rate)} a year"
+    rate = f"{number(found.rate)} {per_text(found)}"
     return (*facts, Fact("False alarms to expect", rate, "all columns together", "promise"))
 
 
