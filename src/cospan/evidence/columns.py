@@ -412,14 +412,23 @@ def pair_table(found: Found) -> PairTable:
         told = one.kind == "relation" and SQUARE not in (one.level, one.second_level)
         if told and (unit not in best or z > abs(evidence.z[best[unit]])):
             best[unit] = k
-    mine = {unit: evidence.z[k] ** 2 >= MOSTLY * most[unit] ** 2 for unit, k in best.items()}
-    p = {unit: float(evidence.adjusted[unit]) if mine[unit] else 1.0 for unit in best}
+    a, b = slice(None, found.rows[0]), slice(found.rows[0], None)
+
+    def is_its_own(k: int, unit: int) -> bool:
+        """Whether the relation itself changed: a level that one set lacks has none there."""
+        one = evidence.functions[k]
+        x = functions.scores.of(one.column, one.level)
+        y = functions.scores.of(one.second, one.second_level)
+        varies = all(np.ptp(end[side]) > 0 for end in (x, y) for side in (a, b))
+        return varies and bool(evidence.z[k] ** 2 >= MOSTLY * most[unit] ** 2)
+
+    p = {unit: float(evidence.adjusted[unit]) for unit in best}
+    p = {u: p[u] if p[u] > LEVEL or is_its_own(k, u) else 1.0 for u, k in best.items()}
     rows = []
     for unit in sorted(best, key=lambda u: (p[u] > LEVEL, -abs(evidence.z[best[u]])))[:LISTED]:
         one = evidence.functions[best[unit]]
         ends = sorted([(one.column, one.level), (one.second, one.second_level)])
         x, y = (functions.scores.of(*end) for end in ends)
-        a, b = slice(None, found.rows[0]), slice(found.rows[0], None)
         first, second = (_score_name(functions.names[c], level) for c, level in ends)
         names = [functions.names[c] for c, _ in ends]
         rows.append(

@@ -38,8 +38,6 @@ CHIPS = {
     "shape": "other form", "level": "other mix", "value": "one value", "rounding": "rounding",
     "text": "text", "inside": "subgroup", "copy": "copy", "swap": "swapped",
 }  # fmt: skip
-#: Findings that are about relations.
-RELATED = ("given", "scatter", "identity", "relation", "inside")
 
 
 class Side(NamedTuple):
@@ -93,13 +91,6 @@ class Subject:
                     row = np.asarray(values, dtype=np.float64)
                     rows.append(Example(k, name, score[str(name)], row))
         return sorted(rows, key=lambda one: one.score)
-
-    @cached_property
-    def relations(self) -> list[PairChange]:
-        """Relations that changed, less those of columns that changed by themselves."""
-        told = {one.column for one in self.found.findings if one.kind not in RELATED}
-        pairs = self.found.feature_pairs.changed
-        return [one for one in pairs if not {one.first_column, one.second_column} & told]
 
     def along(self, first: str, second: str, wide: bool = False) -> tuple[Chart, str] | None:
         """One column along another; of a level against a number the number is what varies."""
@@ -282,7 +273,7 @@ def nameless_section(subject: Subject) -> Section:
 
 def relations_section(subject: Subject) -> Iterator[Section]:
     """Pictures of the first relations that changed, and all of them in a table."""
-    names, changed = subject.names, subject.relations
+    names, changed = subject.names, subject.found.feature_pairs.changed
     if not changed:
         return
     clear = [one for one in changed[:12] if abs(one.r_b - one.r_a) >= CLEAR]

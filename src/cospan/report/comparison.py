@@ -253,7 +253,7 @@ def _facts_of_pair(subject: Subject) -> Iterator[Fact]:
     what, link = ("Pixels", "made") if subject.pictures else ("Columns", "columns")
     counts = f"{len(features.changed):,} of {len(features):,}"
     yield Fact(f"{what} changed", counts, "adjusted for all", link)
-    pairs = subject.relations
+    pairs = subject.found.feature_pairs.changed
     if not found.verdict.differs:
         steps = [one.deviations for one in found.verdict.smallest.values()]
         least = f"{number(float(np.nanmedian(steps)), 2)} sd" if steps else "unknown"
