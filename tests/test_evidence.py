@@ -654,6 +654,10 @@ def test_findings_are_plain_data():
 
 
 SENTENCES = {
+    "'it' rose from 32.4 to 45.1.": Finding("mean", "it", a=32.4, b=45.1),
+    "Rows with 'it' up to 40 rose from 35% to 46%.": Finding(
+        "shape", "it", detail="40.0", a=0.35, b=0.46
+    ),
     "age rose from 32.4 to 45.1.": Finding("mean", "age", a=32.4, b=45.1),
     "age rose from 32 to 45, partly beyond the range of June.": Finding(
         "mean", "age", a=32.0, b=45.0, beyond=0.3
@@ -750,8 +754,12 @@ def test_every_kind_of_finding_has_its_sentence(text):
 
 def test_two_constants_differ_in_their_values():
     rng = np.random.default_rng(0)
-    A, B = (pd.DataFrame({"x": rng.normal(size=150), "year": year}) for year in (2020, 2021))
-    assert compare(A, B, keep=["year"]).verdict.sentences[-1] == "year rose from 2020 to 2021."
+    sets = []
+    for n, step, year in ((100, 0.0, 2020), (200, 0.5, 2021)):
+        z = rng.normal(size=n)
+        sets.append(pd.DataFrame({"x": z + step, "z": z, "year": year}))
+    found = compare(*sets, keep=["year"], n_permutations=99)
+    assert "year rose from 2020 to 2021." in found.verdict.sentences
 
 
 def test_no_kind_is_without_a_sentence():

@@ -85,7 +85,8 @@ def sentence(one: Finding, sets: Sequence[str], kind: str = "number", *, named: 
     'It rose from 32.4 to 45.1.'
     """
     a, b = set_names(sets)
-    one = one if named else replace(one, column=IT)
+    if not named or one.column == IT:  # a column may really be called so
+        one = replace(one, column=f"'{IT}'" if named else IT)
     text = _WRITERS[one.kind](one, (a, b), kind)
     if one.where is not None and one.kind != "inside":
         text += f", but only where {quoted(one.where[0])} = {quoted(one.where[1])}"
