@@ -277,7 +277,8 @@ def _scores(column: Floats) -> tuple[Floats, Floats]:
         levels = np.linspace(0, 1, _KNOTS)
         kept = np.unique(np.minimum(np.searchsorted(ranks, levels), len(values) - 1))
         values, ranks = values[kept], ranks[kept]
-    return _going_on(values, column.std()), _going_on(ndtri(ranks), 1.0)
+    largest = float(np.abs(values).max())  # squares of tiny values would vanish
+    return _going_on(values, (column / largest).std() * largest), _going_on(ndtri(ranks), 1.0)
 
 
 def _going_on(knots: Floats, unit: float) -> Floats:
