@@ -222,7 +222,8 @@ def test_dropped_rows_are_counted_and_only_the_others_described():
     assert found.features["hours"].b.missing == 0
     alone = compare(a, kept, name_a="old", name_b="new", n_permutations=99)
     assert found.verdict.rows_tested == (300, 210)
-    assert (found.p, found.findings, found.size) == (alone.p, alone.findings, alone.size)
+    assert (found.p, found.size) == (alone.p, alone.size)
+    assert repr(found.findings) == repr(alone.findings)  # NaN is not equal to itself
 
 
 def test_numbers_in_sentences():
