@@ -417,7 +417,8 @@ def test_the_json_keeps_to_its_schema(name):
 
 
 def test_a_notebook_shows_the_verdict_and_folds_the_columns():
-    text = fragment(result("mixed table"))
+    text = result("mixed table")._repr_html_()
+    assert text == fragment(result("mixed table"))
     assert "<script" not in text
     assert "<details>" in text
     assert "<a href" not in text + fragment(result("five sets"))
@@ -430,6 +431,13 @@ def test_names_of_one_letter_have_a_place_above_their_hill():
     for _ in range(60):  # one of these has a name between two points of its curve
         scores = [rng.normal(size=200), rng.normal(size=200) + 0.5]
         assert ">A</text>" in charts.hills(scores, ["A", "B"]).svg
+
+
+def test_a_number_is_drawn_by_the_levels_of_another_column():
+    codes, values = [np.repeat([0.0, 1.0], 40)] * 2, [np.arange(80.0), np.arange(80.0) + 5]
+    chart = charts.by_level(codes, values, ("low", "high"), ("A", "B"), "By level.", str)
+    assert "low" in chart.svg
+    assert "high" in chart.svg
 
 
 def test_a_result_saves_itself_by_the_ending(tmp_path):
