@@ -94,6 +94,11 @@ def test_tomorrow_is_added(profile, folder, tmp_path):
     assert len(found.windows) == 5
 
 
+def test_the_time_that_a_profile_does_not_keep_is_no_change_of_the_schema(profile, folder):
+    run("compare", profile, folder / "calm.parquet", "--fail-on", "schema")
+    run("compare", profile, folder / "shifted.parquet", "--fail-on", "drift", code=3)
+
+
 def test_compare_takes_a_profile(profile, folder):
     done = run("compare", profile, folder / "shifted.parquet", "--fail-on", "p<0.01", code=3)
     assert "differ" in done.stdout

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cospan.base.types import Data
 from cospan.comparison.settings import SourceOptions
 from cospan.data import (
     Chunk,
@@ -113,6 +114,7 @@ def open_sets(asked: Asked, options: SourceOptions) -> Opened:
             "compare; choose fewer, or another column for label=."
         )
     groups, options = _groups_of(options, things)
+    times = [_rows_of_profile(things, called, k) for k in range(len(things))]
     if len(values) > 2 and label is not None:
         source = encode([_open(A, "A", {**options, "groups": groups[0], "label": label})])[0]
         opened = Opened(tuple(map(as_text, values)), [source], tuple(values))
@@ -121,6 +123,9 @@ def open_sets(asked: Asked, options: SourceOptions) -> Opened:
         for k, (thing, value) in enumerate(zip(things, values, strict=True)):
             own = {"groups": groups[k], "label": label, "label_value": value}
             parts.append(_open(thing, called[k] or "AB"[k], {**options, **own}))
+        for part in parts:
+            if isinstance(part, Table):
+                part.columns = tuple(column for column in part.columns if column not in times)
         names = _names(parts, called, values)
         opened = Opened(tuple(names), encode(parts, names), tuple(values))
     if asked.Z is None:
@@ -192,6 +197,19 @@ def _groups_of(
     )
 
 
+def _rows_of_profile(things: list[object], called: list[str | None], k: int) -> str:
+    """Put a profile's kept rows in its place; its column of times, which these do not have."""
+    thing: Data = things[k]
+    if isinstance(thing, str | os.PathLike) and is_file_of(thing, PROFILE):
+        name, time, things[k] = profile_rows(thing)
+    elif hasattr(thing, "kept_rows"):
+        name, time, things[k] = thing.name, thing.time, thing.kept_rows
+    else:
+        return ""
+    called[k] = called[k] or name
+    return str(time)
+
+
 def _open(thing: object, name: str, options: SourceOptions) -> Source | Table:
     """A file keeps its own name for messages; a variable has none, so it gets the set's."""
     if isinstance(thing, Summary):
@@ -199,10 +217,6 @@ def _open(thing: object, name: str, options: SourceOptions) -> Source | Table:
             f"{name} is a summary, and a comparison needs rows; pass the rows themselves, or "
             "make a model of summaries with JointFrame.from_summaries."
         )
-    if isinstance(thing, str | os.PathLike) and is_file_of(thing, PROFILE):
-        name, thing = profile_rows(thing)
-    elif hasattr(thing, "kept_rows"):  # a profile
-        name, thing = getattr(thing, "name", name), thing.kept_rows
     named = isinstance(thing, str | os.PathLike | Source | Table)
     return open_source(thing, name=None if named else name, **options)
 

@@ -216,10 +216,13 @@ def rows_in(tensors: Mapping[str, Values]) -> Data:
         raise ModelFileError("The file's rows cannot be read; make it again.") from None
 
 
-def profile_rows(path: str | os.PathLike[str]) -> tuple[str, Data]:
-    """The name of a reference and the rows that its profile keeps."""
-    kind = PROFILE, PROFILE_VERSION
-    return read_parts(path, kind, lambda read: (read.value("name", str), rows_in(read.tensors)))
+def profile_rows(path: str | os.PathLike[str]) -> tuple[str, str, Data]:
+    """The name of a reference, its column of times, and the rows that its profile keeps."""
+    return read_parts(
+        path,
+        (PROFILE, PROFILE_VERSION),
+        lambda read: (read.value("name", str), read.value("time", str), rows_in(read.tensors)),
+    )
 
 
 def write_parts(path: str | os.PathLike[str], kind: tuple[str, int], parts: Parts) -> Path:
