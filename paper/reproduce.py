@@ -146,7 +146,7 @@ def draw_figures(images: Images, outcomes: Outcomes) -> Iterator[tuple[str, str,
         yield f"angles-{name}-{short}", f"angles of the test images, {rule}.", figure
         if rule == FRAME:
             caption = "posterior of the classes in each bin of angles; translucent bins are empty."
-            figure = figures.panels(images, angles, plots.plot_posterior)
+            figure = figures.panels(images, angles, figures.posterior)
             yield f"posteriors-{name}", caption, figure
     if (4, 9) in pairs:
         caption = "directions of the frame of 4 and 9, from the block that both share."

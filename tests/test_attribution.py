@@ -134,8 +134,7 @@ def test_many_samples_are_explained_in_chunks(digits_pair, monkeypatch):
     A, B = digits_pair
     frame = JointFrame.fit(A, B)
     whole = attribute(frame, A)
-    monkeypatch.setattr("cospan.model.attribution._CHUNK_BYTES", 8 * 64 * 7)
-    monkeypatch.setattr("cospan.model.attribution._CHUNK_ROWS", 1)
+    monkeypatch.setattr("cospan.model.attribution.ROWS_AT_ONCE", 7)
     parts = attribute(frame, A)
     np.testing.assert_allclose(parts.features, whole.features, atol=1e-14)
     np.testing.assert_allclose(parts.total, whole.total, atol=1e-14)
@@ -309,6 +308,12 @@ def test_what_is_refused(digits_pair):
         attribute(frame, np.ones((2, 64)), weighting="frame")
     with pytest.raises(InputError, match="contains NaN at row 1, column 0"):
         attribute(frame, np.where(np.eye(3, 64, -1) > 0, np.nan, 1.0))
+    blob, ring = np.random.default_rng(0).normal(size=(2, 300, 2))
+    ring /= np.linalg.norm(ring, axis=1, keepdims=True) / 1.4
+    curved = JointFrame.fit(blob, ring, curve="auto")
+    with pytest.raises(InputError, match=r"explain frame\.plain"):
+        attribute(curved, blob)
+    assert len(attribute(curved.plain, blob)) == 300
     for n in (0, 1.5, True):
         with pytest.raises(InputError, match="whole number of at least 1"):
             attribute(frame, np.ones((2, 64))).top(n)

@@ -12,7 +12,6 @@ from cospan import (
     AlignmentAngleClassifier,
     JointFrame,
     Summary,
-    attribute,
     audit_labels,
     compare,
 )
@@ -22,7 +21,6 @@ from cospan.model import (
     LandmarkMap,
     RowsAgain,
     SetCosts,
-    integrated,
     landmark_map,
     score_map,
 )
@@ -370,10 +368,8 @@ def test_gradients_through_landmarks_are_those_of_the_map(wide):
         assert found[j] == pytest.approx(change[0], abs=1e-5)
 
 
-def test_landmarks_are_explained_saved_and_scored_alike(wide, wide_frame, tmp_path):
+def test_landmarks_are_saved_and_scored_alike(wide, wide_frame, tmp_path):
     A, B = wide
-    parts = attribute(wide_frame, A[:20])
-    np.testing.assert_allclose(parts.features.sum(axis=1), parts.total, atol=1e-6, rtol=1e-6)
     cospan.save(tmp_path / "wide.cospan", wide_frame)
     loaded = cospan.load(tmp_path / "wide.cospan")
     theta = wide_frame.align(A).theta
@@ -402,36 +398,6 @@ def test_fewer_rows_than_columns_can_have_a_curve(wide):
 def test_a_number_of_landmarks(wide):
     assert len(JointFrame.fit(*wide, curve=25).curve.map.landmarks) == 25
     assert len(JointFrame.fit(*wide, curve=4000).curve.map.landmarks) == 400  # one for each row
-
-
-# ---- explanations -----------------------------------------------------------------------------
-
-
-def test_integrated_gradients_of_a_known_function():
-    """f = sin(5 x) y: what the integral gives by hand."""
-
-    def f(x):
-        value = np.sin(5 * x[:, 0]) * x[:, 1]
-        return value, np.stack([5 * np.cos(5 * x[:, 0]) * x[:, 1], np.sin(5 * x[:, 0])], axis=1)
-
-    x, y = 2.0, 3.0
-    parts, total = integrated(f, np.zeros(2), np.array([[x, y]]))
-    # ∫ y sin(5xt) dt from 0 to 1
-    of_y = y * (1 - np.cos(5 * x)) / (5 * x)
-    np.testing.assert_allclose(parts, [[np.sin(5 * x) * y - of_y, of_y]], rtol=1e-7)
-    assert total[0] == pytest.approx(np.sin(5 * x) * y)
-
-
-def test_attribution_of_a_curved_frame_is_complete(ring, curved):
-    Z = np.concatenate([*ring, 30 * np.random.default_rng(0).normal(size=(20, 3))])
-    parts = attribute(curved, Z)
-    odds = curved.gain * (curved.align(Z).log_ratio - curved.zero)  # log tan²θ
-    np.testing.assert_allclose(parts.features.sum(axis=1) - parts.base, odds, atol=1e-9)
-    np.testing.assert_allclose(parts.pull, odds, atol=1e-9)
-    assert parts.measure == "log odds"
-    assert parts.directions.shape == (len(Z), 0)
-    size = np.abs(parts.features[:600]).mean(axis=0)
-    assert size[:2].min() > 3 * size[2]  # the ring is in the first two columns
 
 
 # ---- everywhere -------------------------------------------------------------------------------

@@ -7,17 +7,10 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from cospan import JointFrame, attribute, extreme_directions, gsvd
+from cospan import JointFrame, attribute, extreme_directions
 from cospan.errors import InputError
-from cospan.evidence import angle_histogram, bin_posterior
-from cospan.plots import (
-    plot_angles,
-    plot_attribution,
-    plot_directions,
-    plot_posterior,
-    plot_samples,
-    plot_spectrum,
-)
+from cospan.evidence import angle_histogram
+from cospan.plots import plot_angles, plot_directions, plot_samples
 from report_cases import HOSTILE, comparison
 
 
@@ -57,23 +50,13 @@ def test_drawing_leaves_pyplot_alone():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def pulls_on(found):
-    return attribute(found.frame, found.samples[0].rows)
-
-
 def every_plot(table, pictures, frame):
     return {
         "angles": lambda ax: plot_angles(table, ax=ax),
-        "posterior": lambda ax: plot_posterior(table, ax=ax),
-        "spectrum": lambda ax: plot_spectrum(frame, ax=ax),
         "directions": lambda ax: plot_directions(frame, image_shape=(8, 8), ax=ax),
         "direction bars": lambda ax: plot_directions(table, n=2, ax=ax),
         "samples": lambda ax: plot_samples(pictures, ax=ax),
         "sample bars": lambda ax: plot_samples(table, n=2, ax=ax),
-        "attribution": lambda ax: plot_attribution(
-            pulls_on(pictures), 3, image_shape=(8, 8), ax=ax
-        ),
-        "attribution bars": lambda ax: plot_attribution(pulls_on(table), 3, ax=ax),
     }
 
 
@@ -99,34 +82,6 @@ def test_arrays_of_angles_are_binned_like_angle_histogram():
     ax = plot_angles(theta, theta[::-1], bins=18, threshold=np.pi / 4)
     np.testing.assert_allclose(ax.patches[0].get_data().values, 100 * angle_histogram(theta, 18))
     assert ax.lines[0].get_xdata()[0] == pytest.approx(45)
-
-
-def test_posterior_of_filled_bins_and_translucent_empty_ones():
-    theta = [np.radians([10.0, 11, 40, 41]), np.radians([40.0, 60, 61, 80])]
-    ax = plot_posterior(*theta)
-    P, Q = (angle_histogram(angles, 30) for angles in theta)
-    expected = bin_posterior(P, Q)
-    bars = ax.patches[:30]
-    for i, (bar, posterior) in enumerate(zip(bars, expected, strict=True)):
-        if np.isnan(posterior):
-            assert bar.get_alpha() < 0.3
-            assert bar.get_height() == pytest.approx(np.cos(np.radians(3 * i + 1.5)) ** 2)
-        else:
-            assert bar.get_alpha() > 0.8
-            assert bar.get_height() == pytest.approx(posterior)
-    assert np.isnan(expected).any()
-    for low, high in zip(ax.patches[:30], ax.patches[30:60], strict=True):
-        assert low.get_height() + high.get_height() == pytest.approx(1)
-
-
-def test_spectrum_shows_each_direction_in_its_block():
-    rng = np.random.default_rng(0)
-    g = gsvd(rng.normal(size=(6, 10)), rng.normal(size=(7, 10)))
-    ax = plot_spectrum(g)
-    drawn_angles = np.concatenate([line.get_ydata() for line in ax.lines[:3]])
-    np.testing.assert_allclose(drawn_angles, np.degrees(g.angles))
-    sizes = [len(line.get_ydata()) for line in ax.lines[:3]]
-    assert sizes == list(g.blocks)
 
 
 def test_directions_are_the_rows_of_the_frame(digits_frame):
@@ -192,18 +147,11 @@ def test_colour_pictures_are_drawn_in_colour():
     assert ax.child_axes[0].images[0].get_array().shape == (4, 5, 3)
 
 
-def test_attribution_bars_are_the_strongest_pulls(table):
-    ax = plot_attribution(pulls_on(table), 5, feature_names=table.feature_names, n=4)
-    pulls = pulls_on(table).features[5]
-    widths = [bar.get_width() for bar in ax.patches]
-    np.testing.assert_allclose(widths, sorted(pulls, key=lambda pull: -abs(pull))[:4])
-    assert ax.get_title().startswith("θ = ")
-
-
-def test_attribution_title_gives_back_the_angle():
-    theta = np.radians(70.0)
-    ax = plot_attribution(np.array([-np.cos(2 * theta) - 0.1, 0.1]))
-    assert ax.get_title() == "θ = 70.0°"
+def test_bars_are_the_strongest_pulls(table):
+    pulls = attribute(table.frame, table.samples[0].rows).features[5]
+    (panel,) = plot_samples([pulls], feature_names=table.feature_names).child_axes
+    widths = [bar.get_width() for bar in panel.patches]
+    np.testing.assert_allclose(widths, sorted(pulls, key=lambda pull: -abs(pull))[:5])
 
 
 @pytest.mark.filterwarnings("ignore:Glyph .* missing")  # the font may lack a script or emoji
@@ -214,7 +162,6 @@ def test_hostile_names_draw_as_text():
         drawn(plot_angles([0.1, 0.2], [0.9], names=(name, name)))
     d = len(nasty)
     case = comparison(60, 60, d, names=(nasty[0], nasty[1]), feature_names=nasty)
-    drawn(plot_posterior(case))
     drawn(plot_directions(case, n=1))
     drawn(plot_samples(case, n=1))
 
@@ -227,7 +174,6 @@ def test_hostile_names_draw_as_text():
         (lambda: plot_samples(np.ones((2, 12)), image_shape=(3, 5)), "image_shape"),
         (lambda: plot_samples(np.ones((2, 12)), titles=["one"]), "titles has 1"),
         (lambda: plot_directions(np.ones((2, 12)), titles=["one"]), "titles has 1"),
-        (lambda: plot_attribution(np.ones((2, 12)), 5), "no sample 5"),
     ],
 )
 def test_what_does_not_fit_is_said(call, message):

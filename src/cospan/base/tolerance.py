@@ -86,8 +86,6 @@ LARGEST_LOG_TANGENT = 80.0
 ANGLE_ROUNDING = 1e-6
 # What a left-out row leaves of its own direction: never less, so that its logarithm is a number.
 LEAST_REMAINDER = 1e-12
-# Parts of a difference of log odds that an integral gives must sum to it, relative to it or to 1.
-SUMS_TO_TOTAL = 1e-7
 # Below this share a feature has no part in a direction.
 NO_SHARE = 1e-12
 

@@ -14,7 +14,7 @@ from cospan.model.alignment import (
     strange_p,
     suspicion_of,
 )
-from cospan.model.attribution import Attribution, Effect, attribute, integrated
+from cospan.model.attribution import Attribution, Effect, attribute
 from cospan.model.calibration import (
     Calibration,
     angles_of,
@@ -48,7 +48,7 @@ __all__ = [
     "ManyFrame", "Parts", "PreparedSets", "Prototypes", "RowMap", "RowsAgain", "ScoreMap",
     "SetCosts", "SetModel", "SetRows", "Settings", "Typicality", "UsualRows", "angles_of",
     "attribute", "below_rate", "calibrated_weights", "extreme_directions",
-    "fit_calibration", "in_feature_units", "integrated", "landmark_map", "log_losses",
+    "fit_calibration", "in_feature_units", "landmark_map", "log_losses",
     "log_odds_of", "mapped_summary", "prototypes", "score_map", "score_table", "set_number",
     "settled", "shared_directions", "shared_mask", "strange_p", "suspicion_of", "tried_rows",
 ]  # fmt: skip

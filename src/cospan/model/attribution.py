@@ -14,33 +14,21 @@ is 45° where log(a²/b²) is ℓ₀, so at the balance tanh(ℓ₀/2), the `bas
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from cospan.base import arrays
-from cospan.base.checks import as_rows, check_names
-from cospan.base.tolerance import SUMS_TO_TOTAL
-from cospan.base.types import Array, Floats
+from cospan.base.checks import as_count, as_rows, check_names
+from cospan.base.types import Array
 from cospan.errors import InputError
-from cospan.model.curved import CurvedSets
 from cospan.model.frame import JointFrame
 from cospan.model.scoring import Scorer
 
-# Bytes of samples explained at once: the passes between the products stay in the cache. And rows at
-# least: fewer would starve the products.
-_CHUNK_BYTES = 2**21
-_CHUNK_ROWS = 256
-# Points on the way of integrated gradients: doubled until the sum is right, for the rows where it
-# is not yet (scores of columns have creases, where it never is to the digit); and numbers held at
-# once, in gradients.
-_FEWEST_POINTS, _MOST_POINTS = 16, 64
-_BLOCK = 2**17
-
-
-Function = Callable[[Floats], tuple[Floats, Floats]]  # of rows: values (n,) and gradients (n, d)
+# Samples explained at once: the passes between the products stay in the cache.
+ROWS_AT_ONCE = 512
 
 
 class Effect(NamedTuple):
@@ -70,9 +58,6 @@ class Attribution:
         The balance at which the calibrated θ is 45°; 0 for raw angles.
     feature_names : tuple of str
         The frame's, or ``"0"``, ``"1"``, … where it has none.
-    measure : str
-        ``"balance"``; for a curved frame ``"log odds"``: then `total` is log tan²θ less its value
-        at the centre of the frame, `base` minus that value, and `directions` has no columns.
     """
 
     features: Array
@@ -80,7 +65,6 @@ class Attribution:
     total: Array
     base: float
     feature_names: tuple[str, ...]
-    measure: str = "balance"
 
     @property
     def pull(self) -> Array:
@@ -92,8 +76,7 @@ class Attribution:
 
         Sizes, because the pulls of A's and B's samples have opposite signs and would cancel.
         """
-        if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1:
-            raise InputError(f"n is {n!r}; it must be a whole number of at least 1.")
+        n = as_count(n, "n")
         if not len(self):
             raise InputError("There are no samples, so no feature leads; explain at least one.")
         xp = arrays.namespace(self.features)
@@ -118,6 +101,7 @@ def attribute(frame: JointFrame, Z: object, *, weighting: str = "cost") -> Attri
     Parameters
     ----------
     frame : JointFrame
+        A curved one has no such sum; explain ``frame.plain``.
     Z : array-like or dataframe, (n, d)
         Computed in float64, whatever they are, in their namespace and on their device.
     weighting : {"cost", "frame"}
@@ -134,9 +118,6 @@ def attribute(frame: JointFrame, Z: object, *, weighting: str = "cost") -> Attri
     has gives cost to A alone, and so pulls to B (as the angle itself does there), and what lies
     outside both sets pulls nowhere.
 
-    A curved frame has no such sum. There the parts are integrated gradients of log tan²θ, along
-    the straight line from the centre of the frame to the sample; they add up as exactly.
-
     Examples
     --------
     >>> from cospan import JointFrame, attribute
@@ -151,40 +132,26 @@ def attribute(frame: JointFrame, Z: object, *, weighting: str = "cost") -> Attri
     >>> bool(np.allclose(parts.features.sum(axis=1), parts.total))
     True
     """
+    if frame.curve is not None:
+        raise InputError(
+            "A curved frame's costs are no sums over features; explain frame.plain, the same sets "
+            "without the curve."
+        )
     weighting = frame.as_weighting(weighting)
     check_names(Z, frame.feature_names, "Z")
     rows = as_rows(Z, "Z", d=frame.n_features, allow_empty=True)
     names = frame.feature_names or tuple(str(j) for j in range(frame.n_features))
-    if frame.curve is not None:
-        return _curved(frame, frame.curve, rows, names)
     xp = arrays.namespace(rows)
     # The parts of a sum are larger than the sum, so float32 would not add up to it.
     fine = xp.astype(rows, xp.float64, copy=False)
     scorer = Scorer(frame, fine, weighting, fine=True)
     weights, at = ([arrays.like(x, fine) for x in one] for one in (scorer.weights, scorer.at))
-    step = max(_CHUNK_ROWS, _CHUNK_BYTES // (8 * frame.n_features))
     n = rows.shape[0]
-    pieces = [fine[i : min(i + step, n), :] for i in range(0, max(n, 1), step)]
+    starts = range(0, max(n, 1), ROWS_AT_ONCE)
+    pieces = [fine[start : min(start + ROWS_AT_ONCE, n), :] for start in starts]
     parts = [_explained(scorer, piece, weights, at) for piece in pieces]
     features, directions, total = (xp.concat(one, axis=0) for one in zip(*parts, strict=True))
     return Attribution(features, directions, total, math.tanh(frame.zero / 2), names)
-
-
-def _curved(
-    frame: JointFrame, curve: CurvedSets, rows: Array, names: tuple[str, ...]
-) -> Attribution:
-    """Integrated gradients, on the host."""
-    center = np.asarray(arrays.to_numpy(frame.center), dtype=np.float64)
-    host = np.asarray(arrays.to_numpy(rows), dtype=np.float64)
-    parts, _ = integrated(curve.log_odds, center, host)
-    at_center = float(curve.log_odds(center[None, :])[0][0])
-    # Scores are computed in less than float64; theirs is the angle that is explained.
-    squared = np.asarray(arrays.to_numpy(curve.squared_costs(rows)), dtype=np.float64)
-    total = curve.log_odds_of(squared) - at_center
-    fine = arrays.namespace(rows).astype(rows[:0, :], arrays.namespace(rows).float64)
-    found = (_summing_to(total, parts), np.zeros((len(host), 0)), total)
-    features, directions, balance = (arrays.like(one, fine) for one in found)
-    return Attribution(features, directions, balance, -at_center, names, "log odds")
 
 
 def _explained(
@@ -218,54 +185,6 @@ def _explained(
     else:  # one origin for both
         features = pulled(slopes[0] - slopes[1], 0)
     return _summing_to(total, features * scale), directions, total
-
-
-# ---- integrated gradients ---------------------------------------------------------------------
-
-
-def integrated(function: Function, base: Floats, rows: Floats) -> tuple[Floats, Floats]:
-    """The parts of every column (n, d), and their sums f(x) - f(x₀) (n,).
-
-    Along the straight line from a base point x₀ to a sample x, the change of any smooth function f
-    is a sum over columns, exactly:
-
-        f(x) - f(x₀) = Σ_j (x - x₀)_j ∫₀¹ ∂_j f(x₀ + t (x - x₀)) dt
-
-    The integral is taken by Gauss's rule, with as many points as the sum needs to come out.
-
-    >>> def product(x):
-    ...     return x[:, 0] * x[:, 1], x[:, ::-1]
-    >>> integrated(product, np.zeros(2), np.array([[2.0, 3.0]]))
-    (array([[3., 3.]]), array([6.]))
-    """
-    total = function(rows)[0] - function(base[None, :])[0]
-    parts = np.zeros_like(rows)
-    open_rows = np.arange(len(rows))
-    points = _FEWEST_POINTS
-    while len(open_rows):
-        found = _by_gauss(function, base, rows[open_rows], points)
-        parts[open_rows] = found
-        missing = np.abs(found.sum(axis=1) - total[open_rows])
-        size = np.maximum(np.abs(total[open_rows]), 1.0)
-        if points >= _MOST_POINTS:
-            break
-        open_rows = open_rows[missing > SUMS_TO_TOTAL * size]
-        points *= 2
-    return np.asarray(_summing_to(total, parts)), total
-
-
-def _by_gauss(function: Function, base: Floats, rows: Floats, points: int) -> Floats:
-    nodes, weights = np.polynomial.legendre.leggauss(points)
-    steps, weights = (nodes + 1) / 2, weights / 2
-    n, d = rows.shape
-    at_once = max(1, _BLOCK // (points * max(d, 1)))
-    slopes = np.empty_like(rows)
-    for start in range(0, n, at_once):
-        away = rows[start : start + at_once] - base
-        along = base + steps[None, :, None] * away[:, None, :]
-        gradients = function(along.reshape(-1, d))[1].reshape(along.shape)
-        slopes[start : start + at_once] = np.einsum("p,npd->nd", weights, gradients)
-    return np.asarray(slopes * (rows - base))
 
 
 def _summing_to(total: Array, parts: Array) -> Array:

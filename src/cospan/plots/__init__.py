@@ -5,16 +5,7 @@ and an optional `ax`, and returns the axes it drew on. A is blue and solid, B or
 so that a figure reads the same for every eye and in black and white.
 """
 
-from .angles import plot_angles, plot_posterior, plot_ternary
-from .directions import plot_directions, plot_spectrum
-from .samples import plot_attribution, plot_samples
+from .angles import plot_angles, plot_ternary
+from .strips import plot_directions, plot_samples
 
-__all__ = [
-    "plot_angles",
-    "plot_attribution",
-    "plot_directions",
-    "plot_posterior",
-    "plot_samples",
-    "plot_spectrum",
-    "plot_ternary",
-]
+__all__ = ["plot_angles", "plot_directions", "plot_samples", "plot_ternary"]

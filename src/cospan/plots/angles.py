@@ -1,4 +1,4 @@
-"""Figures of angles: where rows fall between two sets or three, and what an angle says."""
+"""Figures of angles: where rows fall between two sets, or three."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cospan.base.types import Floats
 from cospan.errors import InputError
-from cospan.evidence import bin_posterior
+from cospan.evidence import angle_histogram
 
-from ._style import BLUE, DARK, GREY, ORANGE, axes, degrees_axis, groups_of, label, tidy
+from .style import BLUE, DARK, GREY, ORANGE, axes, label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.legend import Legend
 
     from cospan.comparison import Comparison
 
 LEGEND_LINE = 45  # letters of all names that fit side by side
+_LOOKS = ((BLUE, None), (ORANGE, "///"), (DARK, None))
 _CORNERS = np.array([[0, 0], [1, 0], [0.5, 3**0.5 / 2]])  # of a triangle with sides of 1
 _MARKS = ((BLUE, "o"), (ORANGE, "^"), ("#009E73", "s"), (DARK, "+"))
 
@@ -54,92 +55,53 @@ def plot_angles(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['cats (3)', 'dogs (2)']
     """
+    if hasattr(a, "every_group"):
+        names = names or tuple(group.name for group in a.every_group)
+        a, b, z = (*a.every_group, None)[:3]
+    groups = [one for one in (a, b, z) if one is not None]
+    names = names or ("A", "B", "scored samples")
+    if len(names) < len(groups):
+        raise InputError(f"names has {len(names)} entries for {len(groups)} groups; give one each.")
     ax = axes(ax)
     edges = np.linspace(0, 90, bins + 1)
-    drawn = groups_of(a, b, z, names)
-    for group in drawn:
-        shares = 100 * group.histogram(bins)
-        title = f"{group.name} ({group.n:,})"
-        if group.colour == DARK:
-            ax.stairs(shares, edges, color=DARK, linewidth=1.6, label=title)
+    titles = []
+    for group, name, (colour, hatch) in zip(groups, names, _LOOKS, strict=False):
+        theta = _angles_of(group, name)
+        shares = 100 * angle_histogram(theta, bins)
+        titles.append(f"{label(name)} ({getattr(group, 'n', len(theta)):,})")
+        if colour == DARK:
+            ax.stairs(shares, edges, color=DARK, linewidth=1.6, label=titles[-1])
             continue
         ax.stairs(
-            shares, edges, fill=True, facecolor=group.colour, alpha=0.4, hatch=group.hatch,
-            edgecolor=group.colour, linewidth=0, label=title,
+            shares, edges, fill=True, facecolor=colour, alpha=0.4, hatch=hatch,
+            edgecolor=colour, linewidth=0, label=titles[-1],
         )  # fmt: skip
-        ax.stairs(shares, edges, color=group.colour, linewidth=1.4)
+        ax.stairs(shares, edges, color=colour, linewidth=1.4)
     if threshold is not None:
         ax.axvline(np.degrees(threshold), color=DARK, linestyle=":", linewidth=1.4)
-    degrees_axis(ax)
+    ax.set_xlim(0, 90)
+    ax.set_xticks(range(0, 91, 15), [f"{tick}°" for tick in range(0, 91, 15)])
     ax.set_ylim(bottom=0)
-    ax.set_ylabel("% of the group's rows")
-    if len(drawn) > 2:
-        _legend_above(ax)
+    ax.set(xlabel="angle θ", ylabel="% of the group's rows")
+    ax.spines[["top", "right"]].set_visible(False)
+    if len(groups) > 2:  # above the axes, on one line where the names are short
+        columns = 3 if sum(map(len, titles)) <= LEGEND_LINE else 1
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, frameon=False)
     else:
         ax.legend(frameon=False)
-    return tidy(ax)
+    return ax
 
 
-def plot_posterior(
-    a: object,
-    b: object = None,
-    *,
-    bins: int = 30,
-    prior: float = 0.5,
-    names: tuple[str, ...] | None = None,
-    ax: Axes | None = None,
-) -> Axes:
-    """Probability of A and of B given the bin that an angle falls in.
-
-    Bins that hold no row of either group are translucent and show what the angle alone says,
-    cos²θ and sin²θ at the middle of the bin.
-
-    Parameters
-    ----------
-    a, b : Comparison, Alignment or array
-        As for :func:`plot_angles`.
-    bins : int
-        Equal bins over [0°, 90°].
-    prior : float
-        Share of A among the samples in question.
-    names : tuple of str, optional
-        What to call the groups.
-
-    Examples
-    --------
-    >>> from cospan.plots import plot_posterior
-    >>> ax = plot_posterior(np.radians([10.0, 50.0]), np.radians([50.0, 80.0]), bins=3)
-    >>> [round(float(bar.get_height()), 3) for bar in ax.patches[:3]]
-    [1.0, 0.5, 0.0]
-    """
-    ax = axes(ax)
-    of_a, of_b = groups_of(a, b, names=names)[:2]
-    posterior = bin_posterior(of_a.histogram(bins), of_b.histogram(bins), prior)
-    edges = np.linspace(0, 90, bins + 1)
-    empty = np.isnan(posterior)
-    guess = np.cos(np.radians((edges[:-1] + edges[1:]) / 2)) ** 2
-    height = np.where(empty, guess, posterior)
-    for group, bottom, top in ((of_a, 0 * height, height), (of_b, height, 1 - height)):
-        bars = ax.bar(
-            edges[:-1], top, np.diff(edges), bottom, align="edge", color=group.colour,
-            edgecolor="white", linewidth=0.6, hatch=group.hatch, label=group.name,
-        )  # fmt: skip
-        for bar, nothing in zip(bars, empty, strict=True):
-            bar.set_alpha(0.15 if nothing else 0.9)
-    ax.axhline(0.5, color=DARK, linestyle=":", linewidth=1.2)
-    degrees_axis(ax)
-    ax.set_ylim(0, 1)
-    ax.set_ylabel("probability")
-    for handle in _legend_above(ax).get_patches():
-        handle.set_alpha(0.9)  # the first bar may be an empty, translucent one
-    return tidy(ax)
-
-
-def _legend_above(ax: Axes) -> Legend:
-    """One line above the axes; one line for each name where they are long."""
-    names = ax.get_legend_handles_labels()[1]
-    columns = 3 if sum(map(len, names)) <= LEGEND_LINE else 1
-    return ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, frameon=False)
+def _angles_of(group: object, name: str) -> Floats:
+    """The angles of an alignment, of a group of a comparison, or as they are given."""
+    source = getattr(group, "alignment", group)
+    theta = np.asarray(getattr(source, "theta", source), dtype=np.float64)
+    if theta.ndim != 1:
+        raise InputError(
+            f"the angles of group {name!r} have shape {theta.shape}; give an Alignment, a scored "
+            "group or a list of angles in radians."
+        )
+    return theta
 
 
 def plot_ternary(comparison: Comparison, *, ax: Axes | None = None) -> Axes:

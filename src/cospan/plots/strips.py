@@ -1,0 +1,264 @@
+"""Figures of directions and samples: strips of small pictures, or bars of the top features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from cospan.base.types import Floats, Index
+from cospan.errors import InputError
+from cospan.model import attribute
+
+from .style import BLUE, DARK, ORANGE, axes, label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: A heading, and panels: a row of numbers to show, and the words above it.
+Strip: TypeAlias = tuple[str, list[tuple[Floats, str]]]
+
+NEAR = 10.0  # degrees from 45 that count as shared: one set varies 1.4 times as much at most
+STILL = 0.5  # pooled standard deviations by which the means may differ along a shared direction
+
+
+def plot_directions(
+    frame: Any,
+    *,
+    n: int = 5,
+    image_shape: tuple[int, ...] | None = None,
+    feature_names: Sequence[str] | None = None,
+    titles: Sequence[str] | None = None,
+    cmap: Any = "viridis",
+    ax: Axes | None = None,
+) -> Axes:
+    """Strips of the most A-like, the shared and the most B-like directions.
+
+    Shared are directions along which both sets vary about equally (35° to 55°) and have about
+    the same mean; where there are none, that strip is left out.
+
+    Parameters
+    ----------
+    frame : JointFrame, GSVD, Comparison, Directions, or array of shape (k, d)
+        A frame gives three strips of `n` directions; directions or an array are one strip.
+    n : int
+        Directions in each strip, at most; a direction is in one of them only.
+    image_shape : tuple of int, optional
+        (height, width) where features are pixels; a comparison knows its own. Otherwise the
+        features with the largest weights are drawn as bars.
+    feature_names, titles, cmap
+        As for :func:`plot_samples`; the paper uses viridis.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from cospan import JointFrame, plots
+    >>> X, y = load_digits(return_X_y=True)
+    >>> frame = JointFrame.fit(X[y == 4], X[y == 9], shrinkage=0.1)
+    >>> ax = plots.plot_directions(frame, n=2, image_shape=(8, 8))
+    >>> len(ax.child_axes)
+    6
+    """
+    image_shape = image_shape or getattr(frame, "image_shape", None)
+    feature_names = feature_names or getattr(frame, "feature_names", None)
+    frame = getattr(frame, "frame", frame)
+    if hasattr(frame, "H"):
+        strips = _ends_and_middle(frame, n, pixels=image_shape is not None)
+    else:
+        rows = getattr(frame, "vectors", frame)
+        if titles is None and hasattr(frame, "vectors"):
+            titles = [f"{angle:.0f}°" for angle in np.asarray(frame.degrees)]
+        strips = _one_strip(rows, titles)
+    return _draw(ax, strips, image_shape, feature_names, cmap, colours=("#762A83", "#1B7837"))
+
+
+def _ends_and_middle(frame: Any, n: int, pixels: bool) -> list[Strip]:
+    """The directions at both ends of a frame, and those shared."""
+    H, angles = np.asarray(frame.H), np.degrees(np.asarray(frame.angles))
+    at_ends = min(n, -(-len(angles) // 3))  # of few directions some are left for the middle
+    like_a = [i for i in range(at_ends) if angles[i] <= 45]
+    like_b = [i for i in range(len(angles) - at_ends, len(angles)) if angles[i] > 45]
+    middle = _shared(frame, H, angles, n, {*like_a, *like_b})
+    if not pixels:  # relative to each feature's own spread, so that units do not decide
+        spread = np.sqrt((H * H).sum(axis=0))
+        H = H / np.where(spread > 0, spread, 1)
+    return [
+        (heading, [(H[i], f"{angles[i]:.0f}°") for i in index])
+        for heading, index in (("like A", like_a), ("shared", middle), ("like B", like_b))
+        if len(index)
+    ]
+
+
+def _shared(frame: Any, H: Floats, angles: Floats, n: int, drawn: set[int]) -> Index:
+    """The n strongest of the directions that both sets have alike: dead pixels are weak ones."""
+    near = np.abs(angles - 45) <= NEAR
+    near[list(drawn)] = False
+    geometry = getattr(frame, "geometry", None)
+    if geometry is not None and geometry.affine:
+        near &= np.abs(np.asarray(frame.shifts, dtype=np.float64)) <= STILL
+    found = np.flatnonzero(near)
+    strength = np.sqrt((H[found] ** 2).sum(axis=1))
+    return np.sort(found[np.argsort(-strength, kind="stable")[:n]])
+
+
+def plot_samples(
+    samples: Any,
+    *,
+    n: int = 6,
+    image_shape: tuple[int, ...] | None = None,
+    feature_names: Sequence[str] | None = None,
+    titles: Sequence[str] | None = None,
+    cmap: Any = "gray",
+    ax: Axes | None = None,
+) -> Axes:
+    """Strips of samples: of a comparison the most A-like, the most shared, the most B-like.
+
+    Parameters
+    ----------
+    samples : Comparison, or array of shape (k, d)
+        A comparison gives three strips of `n` samples with their angles; an array is one strip,
+        of samples, or of what pulls them (``attribute(frame, rows).features``).
+    n : int
+        Samples in each strip.
+    image_shape : tuple of int, optional
+        (height, width) or (height, width, channels) where a row is a picture; a comparison knows
+        its own. Otherwise bars: the strongest pulls on the angle for a comparison, the largest
+        values for an array.
+    feature_names : sequence of str, optional
+        Names for the bars.
+    titles : sequence of str, optional
+        Words above the panels of an array.
+    cmap : str or Colormap
+        The colours of pictures.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from cospan.plots import plot_samples
+    >>> X, y = load_digits(return_X_y=True)
+    >>> ax = plot_samples(X[:4], image_shape=(8, 8), titles=y[:4])
+    >>> [panel.get_title() for panel in ax.child_axes]
+    ['0', '1', '2', '3']
+    """
+    image_shape = image_shape or getattr(samples, "image_shape", None)
+    if hasattr(samples, "every_group"):
+        feature_names = feature_names or samples.feature_names
+        strips = _telling_samples(samples, n, image_shape is not None)
+    else:
+        strips = _one_strip(samples[:n], titles)
+    values = np.concatenate([row for _, panels in strips for row, _ in panels])
+    limits = (float(values.min()), float(values.max()))
+    return _draw(ax, strips, image_shape, feature_names, cmap, limits=limits)
+
+
+def _telling_samples(comparison: Any, n: int, pixels: bool) -> list[Strip]:
+    """The rows of all groups with the smallest angles, nearest 45°, and the largest."""
+    found: list[tuple[float, str, Floats]] = []
+    for key, group in zip("ABZ", comparison.every_group, strict=False):
+        theta = np.degrees(np.asarray(group.alignment.theta)[group.notable.row_index])
+        rows = np.asarray(group.notable.rows, dtype=np.float64)
+        found += [(angle, key, row) for angle, row in zip(theta, rows, strict=True)]
+    found.sort(key=lambda one: one[0])
+    middle = sorted(found, key=lambda one: abs(one[0] - 45))[:n]
+    chosen = {
+        "like A": found[:n],
+        "like both": sorted(middle, key=lambda one: one[0]),
+        "like B": found[-n:],
+    }
+    strips, frame = [], comparison.frame.plain
+    for heading, samples in chosen.items():
+        shown = np.stack([row for _, _, row in samples])
+        if not pixels:
+            weighting = comparison.settings["weighting"]
+            shown = np.asarray(attribute(frame, shown, weighting=weighting).features)
+        titles = [f"{key} {angle:.0f}°" for angle, key, _ in samples]
+        strips.append((heading, list(zip(shown, titles, strict=True))))
+    return strips
+
+
+# ---- strips -----------------------------------------------------------------------------------
+
+
+def _one_strip(rows: Any, titles: Sequence[object] | None) -> list[Strip]:
+    """Rows side by side, with words above them."""
+    rows = np.atleast_2d(np.asarray(rows, dtype=np.float64))
+    words = [""] * len(rows) if titles is None else [label(title) for title in titles]
+    if len(words) < len(rows):
+        raise InputError(f"titles has {len(words)} entries for {len(rows)} rows; give one each.")
+    return [("", list(zip(rows, words, strict=False)))]
+
+
+def _draw(
+    ax: Axes | None,
+    strips: Sequence[Strip],
+    image_shape: tuple[int, ...] | None,
+    feature_names: Sequence[str] | None,
+    cmap: Any,
+    *,
+    colours: tuple[str, str] = (BLUE, ORANGE),
+    limits: tuple[float, float] | None = None,
+) -> Axes:
+    """Draw each strip as one row of panels."""
+    d = strips[0][1][0][0].size
+    if image_shape is not None and (len(image_shape) not in (2, 3) or np.prod(image_shape) != d):
+        raise InputError(
+            f"image_shape {tuple(image_shape)} does not hold the {d} features of a row; "
+            "give (height, width) or (height, width, channels)."
+        )
+    columns = max(len(panels) for _, panels in strips)
+    # Inches of a panel, and the part of it at the left that the bars' names need.
+    width, height, gap = (1.15, 1.3, 0.06) if image_shape is not None else (2.7, 1.75, 0.46)
+    ax = axes(ax, (1.1 + width * columns, 0.25 + height * len(strips)))
+    ax.set_axis_off()
+    left = 0.1 if any(heading for heading, _ in strips) else 0.0
+    width, height = (1 - left) / columns, 1 / len(strips)
+    for i, (heading, panels) in enumerate(strips):
+        bottom = 1 - (i + 1) * height
+        ax.text(
+            left - 0.02, bottom + 0.43 * height, heading, transform=ax.transAxes,
+            ha="right", va="center", fontsize=9,
+        )  # fmt: skip
+        for j, (values, title) in enumerate(panels):
+            corner = left + (j + gap) * width, bottom + 0.04 * height
+            inset = ax.inset_axes((*corner, (0.97 - gap) * width, 0.78 * height))
+            inset.set_title(title, fontsize=8, pad=3)
+            if image_shape is not None:
+                _picture(inset, values.reshape(image_shape), cmap, limits)
+            else:
+                _bars(inset, values, feature_names, colours)
+    return ax
+
+
+def _picture(ax: Axes, image: Floats, cmap: Any, limits: tuple[float, float] | None) -> None:
+    """A picture without ticks; three channels are red, green and blue."""
+    low, high = limits if limits is not None else (float(image.min()), float(image.max()))
+    ax.set_axis_off()
+    if image.ndim == 3 and image.shape[2] in (3, 4):
+        ax.imshow(np.clip((image[..., :3] - low) / ((high - low) or 1.0), 0, 1))
+    else:
+        grey = image.mean(axis=2) if image.ndim == 3 else image
+        ax.imshow(grey, cmap=cmap, vmin=low, vmax=high, interpolation="nearest")
+
+
+def _bars(
+    ax: Axes, values: Floats, feature_names: Sequence[str] | None, colours: tuple[str, str]
+) -> None:
+    """Bars of the five features with the largest numbers: negative to the left, positive right.
+
+    Bars to the right are hatched, so that the sides differ in print as well.
+    """
+    strongest = np.argsort(-np.abs(values), kind="stable")[:5]
+    names = [label(feature_names[i] if feature_names else f"x{i}", 18) for i in strongest]
+    places = np.arange(len(strongest))
+    made = ax.barh(places, values[strongest], height=0.72, edgecolor="white")
+    for bar, value in zip(made, values[strongest], strict=True):
+        bar.set_facecolor(colours[int(value > 0)])
+        bar.set_hatch("///" if value > 0 else "")
+    ax.axvline(0, color=DARK, linewidth=0.8)
+    ax.set_yticks(places, names, fontsize=7)
+    ax.invert_yaxis()
+    ax.tick_params(axis="y", length=0)
+    ax.tick_params(axis="x", labelsize=7)
+    ax.locator_params(axis="x", nbins=4)
+    ax.spines[["top", "right", "left"]].set_visible(False)
