@@ -22,10 +22,9 @@ from cospan.model_file.container import (
     unpacked,
     write_parts,
 )
-from cospan.model_file.models import FORMAT_VERSION, from_bytes, load, save, to_bytes
+from cospan.model_file.models import MODEL, load, save
 
 __all__ = [
-    "FORMAT_VERSION", "PROFILE", "PROFILE_VERSION", "Parts", "Reader", "from_bytes", "is_file_of",
-    "load", "packed", "profile_rows", "read_parts", "row_tensors", "rows_in", "save", "to_bytes",
-    "unpacked", "write_parts",
+    "MODEL", "PROFILE", "PROFILE_VERSION", "Parts", "Reader", "is_file_of", "load", "packed",
+    "profile_rows", "read_parts", "row_tensors", "rows_in", "save", "unpacked", "write_parts",
 ]  # fmt: skip

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -35,7 +34,6 @@ _ENTRY, _LENGTH_BYTES = "cospan", 8
 # A header above this is not ours: names of a million features take less.
 _MAX_HEADER = 2**27
 _NOT_OURS = "This is not a cospan model file, or a damaged one."
-_LARGEST = sys.float_info.max
 Made = TypeVar("Made")
 
 
@@ -54,7 +52,7 @@ class Parts(NamedTuple):
 
 
 class Reader:
-    """Asks for entries and says what is wrong with them."""
+    """Asks for entries of a file by name, and refuses those that are not what they should be."""
 
     def __init__(
         self,
@@ -73,68 +71,43 @@ class Reader:
         return Reader(self.value(name, dict), inside, self.lengths)
 
     def has(self, name: str) -> bool:
+        """Whether there is such an entry."""
         return name in self.settings or name in self.tensors
 
     def value(self, name: str, *kinds: type) -> Any:
         """A setting of one of these kinds."""
-        if name not in self.settings:
-            raise ModelFileError(f"The model lacks the setting {name!r}; save it again.")
-        value = self.settings[name]
-        if type(value) not in kinds:
-            raise ModelFileError(f"The model's setting {name!r} is of the wrong kind.")
-        return value
+        if type(self.settings.get(name)) not in kinds:
+            raise unfit(name)
+        return self.settings.get(name)
 
-    def number(self, name: str, least: float = -_LARGEST, most: float = _LARGEST) -> float:
-        value = self.value(name, float, int)
-        if not least <= value <= most:
-            raise ModelFileError(f"The model's setting {name!r} is out of its range.")
-        return float(value)
-
-    def counts(self, name: str, count: int) -> list[int]:
-        """So many whole numbers of at least 0."""
-        found: list[int] = self.value(name, list)
-        if len(found) != count or not all(type(n) is int and n >= 0 for n in found):
-            raise ModelFileError(f"The model's setting {name!r} is out of its range.")
-        return found
-
-    def choice(self, name: str, *options: str) -> str:
-        value = self.value(name, str)
-        if value not in options:
-            raise ModelFileError(f"The model's setting {name!r} is {value!r}, which is unknown.")
-        return str(value)
-
-    def names(self, name: str, count: int) -> tuple[str, ...]:
-        """One text for each feature."""
-        found = self.value(name, list)
-        if len(found) != count or not all(type(x) is str for x in found):
-            raise ModelFileError("The model does not have one name for each feature.")
-        return tuple(found)
-
-    def tensor(self, name: str, *shape: int | str, least: float = -_LARGEST) -> Floats:
+    def tensor(self, name: str, *shape: int | str) -> Floats:
         """A finite float64 tensor; a letter in the shape stands for one length, "*" for any."""
-        if name not in self.tensors:
-            raise ModelFileError(f"The model lacks the array {name!r}; save it again.")
-        found = self.tensors[name]
-        fits = len(found.shape) == len(shape) and all(map(self._fits, shape, found.shape))
+        found = self.tensors.get(name, np.zeros(0, dtype=bool))
+        fits = len(found.shape) == len(shape) and all(map(self.fits, shape, found.shape))
         if not fits or found.dtype != np.float64 or not np.isfinite(found).all():
-            raise ModelFileError(f"The model's array {name!r} has the wrong shape or values.")
-        if np.any(found < least):
-            raise ModelFileError(f"The model's array {name!r} is out of its range.")
+            raise unfit(name)
         return found
 
-    def _fits(self, want: int | str, have: int) -> bool:
+    def fits(self, want: int | str, have: int) -> bool:
+        """Whether this is the length that was asked for, or the letter's so far."""
         if isinstance(want, str) and want != "*":
             want = self.lengths.setdefault(want, have)
         return want in ("*", have)
 
     def whole(self, name: str, least: int = -(2**62), below: int = 2**62) -> NDArray[np.int64]:
         """One dimension of whole numbers within a range."""
-        found = self.tensors.get(name)
-        if found is None or found.ndim != 1 or found.dtype != np.int64:
-            raise ModelFileError(f"The model's array {name!r} is missing or of the wrong kind.")
-        if np.any((found < least) | (found >= below)):
-            raise ModelFileError(f"The model's array {name!r} is out of its range.")
+        found = self.tensors.get(name, np.zeros(0, dtype=bool))
+        in_range = found.dtype == np.int64 and not np.any((found < least) | (found >= below))
+        if found.ndim != 1 or not in_range:
+            raise unfit(name)
         return found
+
+
+def unfit(name: str) -> ModelFileError:
+    """The error of an entry that is not there, or is not what it should be."""
+    return ModelFileError(
+        f"The file's entry {name!r} is missing, or not of its kind, shape or range; save it again."
+    )
 
 
 # ---- whole files -------------------------------------------------------------------------------

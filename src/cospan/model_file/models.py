@@ -11,12 +11,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
 from cospan.base import arrays
-from cospan.base.files import check_output, whole_file
+from cospan.base.files import check_output
 from cospan.base.tables import plain
 from cospan.base.types import Floats, Record
 from cospan.decomposition import Blocks
@@ -31,13 +31,13 @@ from cospan.model import (
     SetCosts,
     Typicality,
 )
-from cospan.model_file.container import Parts, Reader, file_bytes, packed, unpacked
+from cospan.model_file.container import Parts, Reader, read_parts, unfit, write_parts
 
 if TYPE_CHECKING:
     from cospan.estimator import AlignmentAngleClassifier
 
-FORMAT_VERSION = 4
-_FORMAT = "cospan model"
+#: What a model file is called in its header, and its format.
+MODEL = ("cospan model", 5)
 
 Model = TypeVar("Model", JointFrame, SetCosts, "AlignmentAngleClassifier")
 
@@ -67,10 +67,8 @@ def save(path: str | os.PathLike[str], model: object) -> Path:
     (3.0, 1)
     """
     check_output(path)
-    data = to_bytes(model)
-    with whole_file(path) as temporary:
-        temporary.write_bytes(data)
-    return Path(path)
+    known = isinstance(model, JointFrame | SetCosts)
+    return write_parts(path, MODEL, part_of(model) if known else _estimator_parts(model))
 
 
 @overload
@@ -102,52 +100,38 @@ def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
     --------
     >>> frame = load("frame.safetensors", JointFrame)  # doctest: +SKIP
     """
-    name = os.fspath(path)
-    data = file_bytes(path)
-    try:
-        model = from_bytes(data)
-    except ModelFileError as error:
-        raise ModelFileError(f"{name}: {error}") from error
+    model = read_parts(path, MODEL, _read)
     if kind is not None and not isinstance(model, kind):
         raise ModelFileError(
-            f"{name} holds {type(model).__name__} where {kind.__name__} is expected; "
+            f"{os.fspath(path)} holds {type(model).__name__} where {kind.__name__} is expected; "
             "load it without a kind, or pass another file."
         )
     return model
 
 
-def to_bytes(model: object) -> bytes:
-    """A model as the bytes of a model file; the same model gives the same bytes."""
-    known = isinstance(model, JointFrame | SetCosts)
-    parts = part_of(model) if known else _estimator_parts(model)
-    return packed(parts, _FORMAT, FORMAT_VERSION)
-
-
-def from_bytes(data: bytes) -> Any:
-    """The model in the bytes of a model file."""
-    reader = Reader(*unpacked(data, _FORMAT, FORMAT_VERSION))
-    if reader.value("kind", str) != "classifier":
-        return read_part(reader, JointFrame, SetCosts)
-    return _read_estimator(reader)
+def _read(read: Reader) -> Any:
+    """The model in a model file."""
+    if read.value("kind", str) == "classifier":
+        return _read_estimator(read)
+    return read_part(read, JointFrame, SetCosts)
 
 
 # ---- frames and costs, by one table ------------------------------------------------------------
 
-Field: TypeAlias = str | tuple[str, ...] | type
-
-_OF_SETS: dict[str, Field] = {
+_OF_SETS: dict[str, Any] = {
     "geometry": Geometry,
     "basis?": "d e",
     "typicality?": Typicality,
     "curve?": CurvedSets,
 }
 
-#: The fields that a file holds of each class. A text is the shape of an array, in letters that each
-#: mean one length throughout a model ("*" is any, "K×" before it one array for each set); a tuple
-#: has the words that are allowed. A question mark: the field may be None, or empty.
-FIELDS: dict[type, Mapping[str, Field]] = {
+#: What a file holds of each class. A text is the shape of an array, in letters that each mean one
+#: length throughout a model ("*" is any, "K×" before it one array for each set); a tuple holds the
+#: words that are allowed, or the classes; a list the kind of what is listed, and how long the list
+#: is. A question mark: the field may be None, or empty, and is then not in the file.
+FIELDS: dict[type, Mapping[str, Any]] = {
     JointFrame: _OF_SETS
-    | {"c": "m", "s": "m", "core": "m e", "inverse": "e m", "blocks": Blocks, "dropped": int},
+    | {"c": "m", "s": "m", "core": "m e", "inverse": "e m", "blocks": [int, 3], "dropped": int},
     SetCosts: _OF_SETS | {"maps": "K× e *"},
     Geometry: {
         "span": ("affine", "linear"),
@@ -162,13 +146,13 @@ FIELDS: dict[type, Mapping[str, Field]] = {
         "pooling": float,
         "dof": float,
         "tol?": float,
-        "feature_names?": tuple,
+        "feature_names?": [str, "d"],
         "encoding?": dict,
         "calibration": Calibration,
     },
-    Calibration: {"gain": float, "offsets?": "K"},
+    Calibration: {"gain": float, "offsets?": [float, "K"]},
     Typicality: {"costs": "K× *", "above": "K× *"},
-    CurvedSets: {"map": ScoreMap, "costs": SetCosts},
+    CurvedSets: {"map": (ScoreMap, LandmarkMap), "costs": SetCosts},
     ScoreMap: {"values": "d v", "scores": "d v", "landmarks": "L d", "mixing": "L *"}
     | {"width": float},
     LandmarkMap: {"center": "d", "per_unit": "d", "axes": "d a", "landmarks": "L a"}
@@ -180,68 +164,74 @@ _KINDS = {made.__name__: made for made in FIELDS}
 def part_of(model: object) -> Parts:
     """A model, or a part of one, as it is written."""
     found = Parts({"kind": type(model).__name__}, {})
-    for field in FIELDS[type(model)]:
+    for field, form in FIELDS[type(model)].items():
         name = field.rstrip("?")
         value: Any = getattr(model, name)
-        if value is None or (isinstance(value, tuple) and not value):
+        if name != field and (value is None or (isinstance(value, tuple) and not value)):
             continue
-        found |= part_of(value).inside(name) if type(value) in FIELDS else _entry_of(name, value)
+        if type(value) in FIELDS:
+            found |= part_of(value).inside(name)
+        elif isinstance(form, str) and "×" in form:
+            found |= Parts({}, {f"{name}.{k}": _host(one) for k, one in enumerate(value)})
+        elif isinstance(form, str):
+            found |= Parts({}, {name: _host(value)})
+        elif isinstance(form, list):
+            found |= Parts({name: [form[0](one) for one in value]}, {})
+        else:
+            found |= Parts({name: form(value) if isinstance(form, type) else value}, {})
     return found
 
 
-def _entry_of(name: str, value: object) -> Parts:
-    if arrays.is_array(value) or name == "offsets":
-        return Parts({}, {name: _host(value)})
-    if isinstance(value, tuple) and arrays.is_array(value[0]):
-        return Parts({}, {f"{name}.{k}": _host(one) for k, one in enumerate(value)})
-    value = value.item() if isinstance(value, np.generic) else value
-    return Parts({name: list(value) if isinstance(value, tuple) else value}, {})
-
-
 def _host(x: object) -> Floats:
-    """An array of any library, or numbers, as they are written."""
+    """An array of any library as it is written."""
     return np.ascontiguousarray(arrays.to_numpy(x), dtype=np.float64)
 
 
 def read_part(read: Reader, *kinds: type) -> Any:
     """An object of one of these classes."""
-    made = _KINDS[read.choice("kind", *(one.__name__ for one in kinds))]
+    made = _KINDS.get(read.value("kind", str))
+    if made not in kinds:
+        raise unfit("kind")
     found: Record = {}
     for field, form in FIELDS[made].items():
         name = field.rstrip("?")
-        found[name] = _field(read, name, form) if field == name or read.has(name) else None
-        if name == "basis" and found[name] is None:
+        if field == name or read.has(name):
+            found[name] = _field(read, name, form)
+        elif name == "basis":
             read.lengths["e"] = read.lengths["d"]  # the features are the working coordinates
-        if name == "map":
-            read.lengths["mapped"] = found[name].n_features
-    if made is Calibration:
-        found["offsets"] = () if found["offsets"] is None else tuple(found["offsets"].tolist())
-    if made is JointFrame and (sum(found["blocks"]), 2) != (len(found["c"]), read.lengths["K"]):
-        raise ModelFileError("The model's blocks do not add up to its directions.")
+    if made is JointFrame:
+        found["blocks"] = Blocks(*found["blocks"])
+        if (sum(found["blocks"]), 2) != (len(found["c"]), read.lengths["K"]):
+            raise unfit("blocks")
+    if made is CurvedSets and found["map"].n_features != found["costs"].n_features:
+        raise unfit("curve.costs")
     return made(**found)
 
 
-def _field(read: Reader, name: str, form: Field) -> object:
-    if isinstance(form, tuple):
-        return read.choice(name, *form)
+def _field(read: Reader, name: str, form: Any) -> Any:
+    """One entry, of the form that the table gives it."""
     if isinstance(form, str):
         each, _, shape = form.rpartition("× ")
-        if each:
-            names = [f"{name}.{k}" for k in range(read.lengths["K"])]
-            return tuple(read.tensor(one, *shape.split()) for one in names)
-        return read.tensor(name, *shape.split())
-    if form is SetCosts:  # of mapped rows, which have features of their own
+        if not each:
+            return read.tensor(name, *shape.split())
+        names = [f"{name}.{k}" for k in range(read.lengths["K"])]
+        return tuple(read.tensor(one, *shape.split()) for one in names)
+    if isinstance(form, list):
+        kind, length = form
+        listed = read.value(name, list)
+        if not read.fits(length, len(listed)) or any(type(one) is not kind for one in listed):
+            raise unfit(name)
+        return tuple(listed)
+    kinds = form if isinstance(form, tuple) else (form,)
+    if kinds[0] in FIELDS:
         inside = read.section(name)
-        inside.lengths = {"K": read.lengths["K"], "d": read.lengths["mapped"]}
-        return read_part(inside, SetCosts)
-    if form in FIELDS:
-        kinds = (ScoreMap, LandmarkMap) if form is ScoreMap else (form,)
-        return read_part(read.section(name), *kinds)
-    if form is Blocks:
-        return Blocks(*read.counts(name, len(Blocks._fields)))
-    if form is tuple:
-        return read.names(name, read.lengths["d"])
-    return read.number(name) if form is float else read.value(name, form)
+        if form is SetCosts:  # of mapped rows, which have features of their own
+            inside.lengths = {"K": read.lengths["K"]}
+        return read_part(inside, *kinds)
+    value = read.value(name, *(kinds if isinstance(form, type) else (str,)))
+    if not isinstance(form, type) and value not in form:
+        raise unfit(name)
+    return value
 
 
 # ---- estimators (scikit-learn takes a while to import) ------------------------------------------
@@ -271,19 +261,12 @@ def _read_estimator(read: Reader) -> AlignmentAngleClassifier:
     from cospan.estimator import AlignmentAngleClassifier
 
     model = read_part(read.section("model"), JointFrame, SetCosts)
-    parameters = read.value("parameters", dict)
-    frame_weighted = parameters.get("weighting") == "frame"
-    try:
-        classes = np.array(read.value("classes", list), dtype=read.value("dtype", str))
-        each_once = classes.ndim == 1 and len(set(classes.tolist())) == len(classes)
-    except (TypeError, ValueError):
-        each_once = False
-    if not each_once:
-        raise ModelFileError("The estimator's classes are not there, each once.")
-    if len(classes) != model.geometry.n_sets or (frame_weighted and model.geometry.affine):
-        raise ModelFileError("The estimator's classes or weighting do not fit its model.")
+    parameters, labels = read.value("parameters", dict), read.value("classes", list)
+    classes = np.array(labels, dtype=read.value("dtype", str))
+    if classes.shape != (model.geometry.n_sets,) or len(set(labels)) != len(labels):
+        raise unfit("classes")
     if set(parameters) != set(AlignmentAngleClassifier().get_params(deep=False)):
-        raise ModelFileError("The estimator's parameters are not those of this version.")
+        raise unfit("parameters")
     if isinstance(parameters["center"], list):
         parameters = {**parameters, "center": np.array(parameters["center"], dtype=np.float64)}
     return AlignmentAngleClassifier.from_fitted(model, classes, **parameters)
