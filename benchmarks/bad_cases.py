@@ -32,7 +32,6 @@ OPTIONS = {
     "--a": ("cat", ""),
     "--b": ("dog", ""),
     "--id": ("nothing", "", "alpha"),
-    "--missing": ("guess", "error", "drop", ""),
     "--image-size": ("0", "-4", "x", "100000", "8x"),
     "--image-shape": ("0", "2", "3x3", "x", "1x1x1x1"),
     "--scores": ("/nonexistent/folder/s.csv", "s.xyz", "/dev/full", "."),

@@ -159,8 +159,8 @@ def test_the_command_is_the_call(pair):
 
 def test_options_reach_the_call(files):
     columns = ("--columns", "height,weight", "--columns", "age", "--drop", "age")
-    settings = told("compare", *files[:2], *columns, "--missing", "drop")["settings"]
-    assert settings["missing"] == "drop"
+    settings = told("compare", *files[:2], *columns)["settings"]
+    assert settings["drop"] == ["age"]
     assert told("compare", *files[:2], "--preset", "paper")["settings"]["shrinkage"] == 0
     assert "height" not in run("compare", *files[:2], "--drop", "height").stdout
 
@@ -321,8 +321,7 @@ def test_score_takes_arrays_tables_and_standard_input(folder, rows, tmp_path):
         assert "scored 120 rows" in result.stderr
 
 
-@pytest.mark.parametrize(("missing", "kept"), [("error", 0), ("drop", 38), ("mean", 40)])
-def test_score_treats_missing_values_as_told(tmp_path, missing, kept):
+def test_score_fills_missing_values(tmp_path):
     rng = np.random.default_rng(1)
     for name in ("a", "b", "z"):
         frame = pd.DataFrame(rng.normal(size=(40, 2)), columns=["x", "y"])
@@ -332,13 +331,8 @@ def test_score_treats_missing_values_as_told(tmp_path, missing, kept):
         frame.to_csv(tmp_path / f"{name}.csv", index=False)
     model, out = tmp_path / "m.cospan", tmp_path / "out.csv"
     run("compare", tmp_path / "a.csv", tmp_path / "b.csv", "-q", "--save", model)
-    given = ("score", model, tmp_path / "z.csv", "--missing", missing, "-o", out)
-    result = run(*given, code=0 if kept else 1)
-    if kept:
-        assert len(out.read_text().splitlines()) == kept + 1
-    else:
-        assert "values are missing in 2 rows, in column 'x' (1), 'town' (1)" in result.stderr
-        assert not out.exists()
+    run("score", model, tmp_path / "z.csv", "-o", out)
+    assert len(out.read_text().splitlines()) == 41
 
 
 def test_audit_finds_flipped_labels(tmp_path):

@@ -159,16 +159,11 @@ def test_text_after_the_first_block_of_a_file_is_a_stray_too(tmp_path, monkeypat
     np.testing.assert_array_equal(np.flatnonzero(rows[:, -1]), np.arange(N - 5, N))
 
 
-def test_yes_and_no_may_be_one_and_zero():
+def test_yes_and_no_are_not_one_and_zero():
     a, b = strayed([]), strayed([])
     b["flag"] = b["flag"].map({0: "no", 1: "yes"})
     found = compare(a, b, n_permutations=19)
-    assert found.features["flag"].kind == "boolean"
-    assert found.features["flag"].a.mean == found.features["flag"].b.mean == 0.5
-    text = "flag is written as 0 and 1 or plain truth values in A and as no and yes in B."
-    assert text in found.verdict.sentences
-    with pytest.raises(InputError, match="z is a number in s0 and text in s1"):
-        plan_of(pd.DataFrame({"z": [0.0, 0.5]}), pd.DataFrame({"z": ["no", "yes"]}))
+    assert found.verdict.sentences[0].startswith("flag is a number in A and text in B")
 
 
 def test_many_texts_like_numbers_are_not_called_numbers():

@@ -219,15 +219,6 @@ def test_gaps_get_the_mean_of_the_sets_means_and_an_indicator():
     np.testing.assert_allclose(second.read().rows, [[10, 2 * third, third, 0, 1]], rtol=1e-15)
 
 
-def test_each_policy_does_what_it_says():
-    table = {"x": [1.0, None, 4.0], "t": ["a", "b", None]}
-    rows = {policy: opened(table, missing=policy).read().rows for policy in ("mean", "drop")}
-    np.testing.assert_array_equal(rows["mean"], [[1, 1, 0], [2.5, 0, 1], [4, 0.5, 0.5]])
-    np.testing.assert_array_equal(rows["drop"], [[1, 1, 0]])
-    with pytest.raises(InputError, match=r"missing in 2 rows, in column 'x' \(1\), 't' \(1\);"):
-        opened(table, missing="error").read()
-
-
 # What is left out ----------------------------------------------------------------------------
 
 
@@ -345,7 +336,6 @@ def test_a_plan_survives_json():
     "damage",
     [
         lambda d: d.pop("columns"),
-        lambda d: d.update(missing="guess"),
         lambda d: d["columns"][0].update(kind="fruit"),
         lambda d: d["columns"][0].update(name=3),
         lambda d: d["columns"][0].update(fill=[1.0, 2.0]),

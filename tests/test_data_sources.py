@@ -61,11 +61,6 @@ def save_to_disk(folder, table):
     return folder
 
 
-def fixed_lists(values=NUMBERS, type_=None):
-    flat = pa.array(values.ravel(), type_ or pa.float64())
-    return pa.table({"embedding": pa.FixedSizeListArray.from_arrays(flat, values.shape[1])})
-
-
 def written(name, write):
     """A file of this name, made in a folder by `write`."""
 
@@ -138,13 +133,10 @@ SOURCES = {
     "array-api-strict": lambda tmp: array_api_strict.asarray(NUMBERS),
     "pandas": lambda tmp: FRAME,
     "pandas, numbered columns": lambda tmp: pd.DataFrame(NUMBERS),
-    "pandas, column of arrays": lambda tmp: pd.DataFrame({"e": list(NUMBERS)}),
     "polars": lambda tmp: pl.DataFrame(NUMBERS, schema=NAMES),
     "polars lazy": lambda tmp: pl.DataFrame(NUMBERS, schema=NAMES).lazy(),
-    "polars lists": lambda tmp: pl.DataFrame({"e": NUMBERS.tolist()}),
     "arrow table": lambda tmp: TABLE,
     "arrow batch": lambda tmp: TABLE.to_batches()[0],
-    "arrow fixed lists": lambda tmp: fixed_lists(),
     "arrow C stream": lambda tmp: SimpleStream(TABLE),
     "npy": _npy,
     "npy, Fortran order, big endian": written(
@@ -160,7 +152,6 @@ SOURCES = {
     "parquet": _parquet,
     "parquet without suffix": written("rows", lambda file: pq.write_table(TABLE, file)),
     "folder of parquet": _parquet_folder,
-    "parquet lists": written("x.parquet", lambda file: pq.write_table(fixed_lists(), file)),
     "arrow file": _arrow,
     "arrow stream": written("x.arrow", lambda file: write_stream(file, TABLE, 10)),
     "saved dataset": lambda tmp: save_to_disk(tmp / "saved", TABLE),
@@ -236,26 +227,15 @@ def test_two_classes_come_out_of_one_standard_input(tmp_path, monkeypatch):
         ("bool", "float64"),
     ],
 )
-@pytest.mark.parametrize("kind", ["array", "table", "lists"])
+@pytest.mark.parametrize("kind", ["array", "table"])
 def test_float32_stays_and_whole_numbers_become_float64(dtype, expected, kind):
     X = (NUMBERS % 2).astype(dtype)
     if kind == "table":
         X = pa.table({name: X[:, j] for j, name in enumerate(NAMES)})
-    elif kind == "lists":
-        X = pa.table({"e": pa.FixedSizeListArray.from_arrays(pa.array(X.ravel()), H * W)})
     source = open_source(X)
     assert source.dtype == expected
     np.testing.assert_array_equal(source.read().rows, NUMBERS % 2)
     assert source.read().rows.dtype == expected
-
-
-def test_columns_beside_lists_are_left_out_and_named():
-    table = pa.table({"a": [1, 2], "e": [[3.0, 4.0], [5.0, 6.0]], "b": [7, 8], "c": [9, 10]})
-    with pytest.warns(CospanWarning, match="'a', 'b', 'c' is left out beside the lists in 'e'"):
-        source = open_source(table)
-    np.testing.assert_array_equal(source.read().rows, [[3, 4], [5, 6]])
-    assert open_source(table, columns=["e"]).feature_names == ("e[0]", "e[1]")
-    assert open_source(table, drop=["e", "c"]).feature_names == ("a", "b")
 
 
 def test_a_chunk_takes_about_32_megabytes_by_default():
@@ -380,7 +360,7 @@ def test_rows_without_a_label_belong_to_no_class():
     np.testing.assert_array_equal(
         open_source(table, label="y", label_value=1).read().rows, [[1], [3]]
     )
-    chunk = open_source(table, label="y", missing="drop").read()
+    chunk = open_source(table, label="y").read()
     np.testing.assert_array_equal(chunk.labels, [1, 1])
     assert chunk.labels.dtype.kind == "i"
 
@@ -388,63 +368,14 @@ def test_rows_without_a_label_belong_to_no_class():
 # Missing values --------------------------------------------------------------------------------
 
 
-def _gappy(kind, tmp):
+@pytest.mark.parametrize("chunk_rows", [5, None])
+@pytest.mark.parametrize("masked", [False, True])
+def test_arrays_with_missing_values_are_refused_and_these_counted(masked, chunk_rows):
     X = NUMBERS.copy()
     X[2, 1] = X[20, 1] = X[20, 4] = np.nan
-    if kind == "array":
-        return X
-    if kind == "masked":
-        return np.ma.masked_invalid(X)
-    table = pa.table({n: pa.array(X[:, j], from_pandas=True) for j, n in enumerate(NAMES)})
-    if kind == "arrow integers":
-        return pa.table({n: c.cast(pa.int32()) for n, c in zip(NAMES, table.columns, strict=True)})
-    if kind == "lists":
-        return fixed_lists(X)
-    if kind == "csv":
-        pa_csv.write_csv(table, tmp / "x.csv")
-        return tmp / "x.csv"
-    return {"arrow": table, "pandas": table.to_pandas(), "polars": pl.from_arrow(table)}[kind]
-
-
-@pytest.mark.parametrize("chunk_rows", [5, None])
-@pytest.mark.parametrize(
-    "kind", ["array", "masked", "arrow", "arrow integers", "lists", "csv", "pandas", "polars"]
-)
-def test_missing_values_are_dropped_or_filled_or_refused(kind, chunk_rows, tmp_path):
-    obj = _gappy(kind, tmp_path)
-    dropped = open_source(obj, missing="drop", chunk_rows=chunk_rows).read()
-    kept = np.setdiff1d(np.arange(N), [2, 20])
-    np.testing.assert_array_equal(dropped.rows, NUMBERS[kept])
-    np.testing.assert_array_equal(dropped.ids, kept)
-
-    filled = open_source(obj, missing="mean", chunk_rows=chunk_rows).read().rows
-    means = np.nanmean(_gappy("array", tmp_path), axis=0)
-    if kind not in ("array", "masked", "lists"):  # a plan keeps ten digits
-        means = [float(f"{mean:.10g}") for mean in means]
-    expected = NUMBERS.copy()
-    expected[[2, 20], 1], expected[20, 4] = means[1], means[4]
-    np.testing.assert_allclose(filled, expected, rtol=1e-13)
-
-    with pytest.raises(InputError) as error:
-        open_source(obj, missing="error", chunk_rows=chunk_rows).read()
-    text = str(error.value)
-    names = ("'1' (2)", "'4' (1)") if kind in ("array", "masked") else ("1", "(2)", "4", "(1)")
-    assert all(part in text for part in (*names, "2 rows", 'missing="drop"', 'missing="mean"'))
-
-
-@pytest.mark.parametrize("kind", ["array", "masked", "lists"])
-def test_arrays_and_embeddings_refuse_missing_values_unless_asked(kind, tmp_path):
-    with pytest.raises(InputError, match="missing in 2 rows"):
-        open_source(_gappy(kind, tmp_path)).read()
-    with pytest.raises(InputError, match="is for tables"):
-        open_source(_gappy(kind, tmp_path), missing="indicator")
-
-
-def test_a_missing_embedding_is_a_missing_row():
-    table = pa.table({"e": pa.array([[1.0, 2.0], None, [3.0, None]], pa.list_(pa.float32(), 2))})
-    np.testing.assert_array_equal(open_source(table, missing="drop").read().rows, [[1, 2]])
-    filled = open_source(table, missing="mean").read().rows
-    np.testing.assert_array_equal(filled, [[1, 2], [2, 2], [3, 2]])
+    source = open_source(np.ma.masked_invalid(X) if masked else X, chunk_rows=chunk_rows)
+    with pytest.raises(InputError, match=r"missing in 2 rows, in column '1' \(2\), '4' \(1\);"):
+        source.read()
 
 
 # Columns ---------------------------------------------------------------------------------------

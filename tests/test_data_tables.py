@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cospan.data import EncodingPlan, encode, encode_by, open_source
-from cospan.errors import CospanWarning, InputError
+from cospan.errors import CospanWarning
 from opened import learn_plan, opened
 
 pytestmark = pytest.mark.filterwarnings("ignore:Left out")
@@ -232,12 +232,7 @@ def test_dask_frames_are_read_as_others_are(reference):
     np.testing.assert_array_equal(lazy[0].read().rows, reference[0].read().rows)
     gappy = pd.DataFrame({"x": [1.0, None, 3.0, 4.0], "t": list("abab")})
     frame = dd.from_pandas(gappy, npartitions=2)
-    np.testing.assert_array_equal(
-        opened(frame, missing="drop").read().rows,
-        opened(gappy, missing="drop").read().rows,
-    )
-    with pytest.raises(InputError, match="missing in 1 rows, in column 'x'"):
-        opened(frame, missing="error").read()
+    np.testing.assert_array_equal(opened(frame).read().rows, opened(gappy).read().rows)
     lacking = encode_by(open_source(frame[["x"]]), opened(gappy).plan)
     assert [change.kind for change in lacking.changes] == ["lacking"]
 

@@ -122,15 +122,6 @@ def test_numbers_are_those_of_all_rows_where_profiles_have_them():
     assert town.a.levels["Rome"] == pytest.approx((a["town"] == "Rome").mean())
 
 
-def test_values_filled_without_an_indicator_are_found_out():
-    a, b = mixed(300, 1), mixed(300, 2)
-    b["age"] = b["age"].where(rng(3).random(300) > 0.3)
-    sources = encode([open_source(x, missing="mean") for x in (a, b)])
-    rows = [source.read().rows for source in sources]
-    found = find_changes(JointFrame.fit(*rows, shrinkage=0.1), *rows, plan=sources[0].plan)
-    assert (found.features[0].name, found.features[0].change) == ("age", "missing")
-
-
 def test_infinite_numbers_become_none_in_plain_types():
     A, B = rng().normal(size=(30, 2)), rng(1).normal(size=(30, 2))
     A[:, 0], B[:, 0] = 1, 2
@@ -205,25 +196,6 @@ def test_no_remark_on_what_is_chance_among_many_columns(draw):
         A, B = draw(rng([seed, 1]), (20, 250)), draw(rng([seed, 2]), (20, 250))
         remarks += sum(note.differs for note in simple(A, B).quality)
     assert remarks <= 1  # 4 × 5 %, of which more than 1 is a chance of 2 %
-
-
-def test_dropped_rows_are_counted_and_only_the_others_described():
-    """Rows with a gap left out as asked: told for each set, and gone from every number."""
-    a, b = mixed(300, 1), mixed(300, 2)
-    b.loc[:89, "hours"] = np.nan
-    b.loc[:89, "age"] += 100
-    found = compare(a, b, name_a="old", name_b="new", missing="drop", n_permutations=99)
-    kept = b.dropna()
-    assert [str(note) for note in found.warnings if "left out" in note.text] == [
-        "new: 90 of 300 rows have a missing value and were left out."
-    ]
-    assert found.features["age"].b.mean == pytest.approx(kept["age"].mean())
-    assert found.features["age"].b.high == pytest.approx(kept["age"].max())
-    assert found.features["hours"].b.missing == 0
-    alone = compare(a, kept, name_a="old", name_b="new", n_permutations=99)
-    assert found.verdict.rows_tested == (300, 210)
-    assert (found.p, found.size) == (alone.p, alone.size)
-    assert repr(found.findings) == repr(alone.findings)  # NaN is not equal to itself
 
 
 def test_numbers_in_sentences():

@@ -50,7 +50,6 @@ def _gate(text: str) -> Any:
 
 LIST, TABLES = "NAME,NAME", ".csv, .tsv, .parquet, .arrow"
 GATES = "Exit code 3 on: drift (recommended), schema, duplicates, 'size>X', 'missing>X', 'p<X'."
-WAYS = "Gaps: indicator (default), mean, drop, error."
 
 
 def _list(help: str, parser: Callable[[str], object] = _names) -> Any:
@@ -73,9 +72,6 @@ Keep = Annotated[list[Any] | None, _list("Columns that may give the set away.")]
 Categorical = Annotated[list[Any] | None, _list("Columns that are categories.")]
 Numeric = Annotated[list[Any] | None, _list("Columns that are numbers.")]
 Id = Annotated[str | None, Option("--id", metavar="COLUMN", help="Column that identifies a row.")]
-Missing = Annotated[
-    Literal["indicator", "mean", "drop", "error"] | None, Option(metavar="WAY", help=WAYS)
-]
 FailOn = Annotated[list[Any] | None, Option(metavar="GATE", parser=_gate, help=GATES)]
 Json = Annotated[bool, Option("--json", help="Print the result as JSON.")]
 Full = Annotated[bool, Option("--full", help="Print everything, not 15 lines.")]
@@ -86,7 +82,7 @@ Every = Annotated[
     Option(metavar="LENGTH", help="A window: hour, day, week, month, year or '1000-rows'."),
 ]
 #: The options on how data is read that commands share.
-READING = ("columns", "drop", "keep", "categorical", "numeric", "id_column", "missing")
+READING = ("columns", "drop", "keep", "categorical", "numeric", "id_column")
 
 
 def _given(values: dict[str, object], *names: str) -> dict[str, Any]:
@@ -140,7 +136,6 @@ def compare(
     categorical: Categorical = None,
     numeric: Numeric = None,
     id_column: Id = None,
-    missing: Missing = None,
     preset: Annotated[
         Literal["paper"] | None, Option(metavar="paper", help="The geometry of the paper.")
     ] = None,
@@ -246,7 +241,6 @@ def audit(
     categorical: Categorical = None,
     numeric: Numeric = None,
     id_column: Id = None,
-    missing: Missing = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -263,7 +257,6 @@ def score(
     data: Data,
     output: Annotated[Path | None, _output(f"{TABLES} (default: CSV to stdout).")] = None,
     id_column: Id = None,
-    missing: Missing = None,
     quiet: Quiet = False,
 ) -> None:
     """Score rows with a saved model, as a stream: one line a row."""
@@ -282,7 +275,6 @@ def fidelity(
     drop: Drop = None,
     categorical: Categorical = None,
     numeric: Numeric = None,
-    missing: Missing = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:

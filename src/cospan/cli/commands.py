@@ -219,10 +219,9 @@ def _open_for(frame: Model, data: str, reading: Options) -> Source:
     names, opened = frame.feature_names, open_source(data, **reading)
     if names is None or not isinstance(opened, Table):
         return encode([opened])[0]
-    plan = EncodingPlan.of_numbers(names, reading.get("missing"))
+    plan = EncodingPlan.of_numbers(names)
     if frame.geometry.encoding is not None:
         plan = EncodingPlan.from_dict(frame.geometry.encoding)
-        plan = plan.without_filling(reading.get("missing"))
     return encode_by(opened, plan)
 
 

@@ -82,8 +82,8 @@ def compare(
         .tsv: the columns of :meth:`Comparison.to_frame` for every row; implies ``score_all=True``.
     **options
         The settings above from `span` on, and for the sources: columns, id_column, chunk_rows,
-        missing, categorical, numeric, drop, keep, image_size, image_mode,
-        text, embed (see :func:`cospan.data.open_source`).
+        categorical, numeric, drop, keep, image_size, image_mode, text, embed
+        (see :func:`cospan.data.open_source`).
 
     Returns
     -------

@@ -150,7 +150,4 @@ def profiles_of(opened: Opened) -> tuple[SetProfile, SetProfile] | None:
     found = [source.profiles for source in opened.sources]
     if len(found) != 2 or any(len(one) != 1 for one in found):
         return None
-    a, b = found[0][0], found[1][0]
-    dropping = opened.first.plan is not None and opened.first.plan.missing == "drop"
-    gaps = any(column.missing for one in (a, b) for column in one.columns)
-    return None if dropping and gaps else (a, b)
+    return found[0][0], found[1][0]

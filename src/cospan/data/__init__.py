@@ -13,17 +13,15 @@ values are filled by the sets' mean beside a column that says where; identifiers
 left out, with the reason.
 """
 
-from .arrow import family, numbers
+from .columns import READINGS, ZONE, boolean_pair, coded, family, numbers, parsed
 from .encoding import Encoder, check_same_features, encode, encode_by
 from .opening import open_source
 from .paths import folders_below, set_names, split_part
 from .plan import ColumnPlan, ColumnProfile, EncodingPlan, SchemaChange, SetProfile
-from .readings import AMBIGUOUS, READINGS, ZONE, boolean_pair, chosen, coded, parsed
 from .source import Chunk, Options, Source, listing, notes_of, read_ahead
 from .tables import Table
 
 __all__ = [
-    "AMBIGUOUS",
     "READINGS",
     "ZONE",
     "Chunk",
@@ -38,7 +36,6 @@ __all__ = [
     "Table",
     "boolean_pair",
     "check_same_features",
-    "chosen",
     "coded",
     "encode",
     "encode_by",

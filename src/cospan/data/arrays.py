@@ -101,8 +101,7 @@ class DaskRows(Source):
         rows, width = array.shape  # NaN where the sizes of chunks are not known
         known = int(rows) if isinstance(rows, int | np.integer) else None
         super().__init__(name, options, (known, width), float_type(array.dtype, name))
-        self.lazy = array if options.missing in (None, "error") else None
-        self._array = array
+        self.lazy = self._array = array
 
     def _blocks(self, size: int, met: list[Note]) -> Iterator[Chunk]:
         start = 0

@@ -27,21 +27,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from cospan.base.tolerance import ZEROS_AND_ONES
+from cospan.base.tolerance import WITHIN_MINUTE
 from cospan.errors import InputError
 
-from .learn import MINUTES, Held, looks_like_identifier, may_be_identifier
+from .columns import AMBIGUOUS, PLAIN, READINGS, boolean_pair, chosen, hours_of
+from .learn import Held, looks_like_identifier, may_be_identifier
 from .plan import ABSURD, EMPTY, HOLDS, SCHEMA, TRUTH, ColumnPlan, SchemaChange
-from .readings import (
-    AMBIGUOUS,
-    PLAIN,
-    READINGS,
-    boolean_pair,
-    chosen,
-    in_two_orders,
-    of_each,
-    single_readings,
-)
 
 #: Why a column of numbers is not a feature.
 ROW_NUMBERS = "row identifiers: whole numbers that hardly repeat"
@@ -67,6 +58,7 @@ CONSTANT, FEWEST_ROWS = 0.99, 10
 #: The mean that fills gaps keeps this many digits, counted from the larger one of mean and spread:
 #: its last digits depend on how rows were cut into blocks, and a plan must not.
 FILL_DIGITS = 10
+MINUTES = 24 * 60
 #: What a change of type calls values of a family.
 _CALLED = {
     "number": "a number", "boolean": "a truth value", "date": "a date", "duration": "a duration",
@@ -76,7 +68,7 @@ Parts = Sequence[Held]
 
 
 def decide_column(
-    parts: Parts, missing: str, *, asked: bool, names: Sequence[str]
+    parts: Parts, *, asked: bool, names: Sequence[str]
 ) -> tuple[ColumnPlan, SchemaChange | None]:
     """The plan for one column from what each set holds in it, and whether it changed its type.
 
@@ -89,8 +81,8 @@ def decide_column(
     if not column.used:
         return column, None
     category = column.kind == "category"
-    if not category and not any(part.moments(column).count for part in parts):
-        absurd = any(part.moments(column).absurd for part in parts)
+    if not category and not any(part.numbers(column).count for part in parts):
+        absurd = any(part.numbers(column).absurd for part in parts)
         return _left(column.name, ABSURD if absurd else EMPTY), None
     if len(parts) > 1 and not asked and not parts[0].forced:
         if column.kind == "date" and _times_apart(column, parts):
@@ -99,8 +91,7 @@ def decide_column(
         if reason := _row_counter(column, parts) or _constant_within(column, parts, names):
             return ColumnPlan(column.name, "set aside", reason), None
     fill = _shares_of(column, parts) if category else (mean_of(column, parts),)
-    gaps = missing == "indicator" and _has_gaps(column, parts)
-    return replace(column, fill=fill, indicator=gaps), None
+    return replace(column, fill=fill, indicator=_has_gaps(column, parts)), None
 
 
 def _kind_of(parts: Parts, asked: bool) -> ColumnPlan | None:
@@ -133,11 +124,10 @@ def _from_text(name: str, parts: Parts, found: set[str]) -> ColumnPlan | None:
         return _forced_number(name, texts, parts)
     few = all(len(text.levels) <= SPELLINGS for text in texts)
     pair = boolean_pair({x for text in texts for x in text.levels}) if few else None
-    if pair is not None and (others <= {"boolean"} or _count_truths(parts)):
+    if pair is not None and others <= {"boolean"}:
         return ColumnPlan(name, "boolean", levels=() if pair == TRUTH else pair)
     reading = "" if any(t.declared for t in texts) and not others else _reading(texts, others)
-    first = single_readings(reading)[0]
-    kind = READINGS[first].kind if first in READINGS else ""
+    kind = READINGS[reading].kind if reading in READINGS else ""
     if others and others != {kind} and not (kind == "number" and others <= {"number", "boolean"}):
         return None
     if reading == AMBIGUOUS:
@@ -206,18 +196,17 @@ def _counts_rows(parts: Parts) -> bool:
 
 
 def _reading(texts: Parts, typed: set[str]) -> str:
-    """How texts are read: all of them, or those of each set, or but for a few strays.
+    """How texts are read: all of them, or but for a few strays.
 
     `typed` are the families of the sets that are not text, or plainly numbers or dates.
     """
     fitting = [text.fitting for text in texts]
-    if "date" in typed:  # ISO dates that were learned as such
-        fitting.append({"iso date"})
-    common = set.intersection(*fitting) if texts else set()
-    found = chosen(common) or of_each(fitting) if texts else ""
-    few = not typed and sum(len(text.levels) for text in texts) <= MOST_FREQUENT
-    if found or not texts or few:
+    if found := chosen(set.intersection(*fitting) if texts else set()):
         return found
+    if len(texts) > 1 and all(any(READINGS[x].kind == "date" for x in own) for own in fitting):
+        return AMBIGUOUS  # in each set another order
+    if not texts or (not typed and sum(len(text.levels) for text in texts) <= MOST_FREQUENT):
+        return ""
     nearly: dict[str, int] = {}
     for name, how in READINGS.items():
         read = [text.fits(name) for text in texts]
@@ -225,20 +214,7 @@ def _reading(texts: Parts, typed: set[str]) -> str:
         most = 1.0 if how.kind in typed else max(shares)
         if most >= NEARLY_ALL and min(shares) >= HALF and not typed - {how.kind, "boolean"}:
             nearly[name] = sum(read)
-    best = {name for name in nearly if nearly[name] == max(nearly.values())}
-    return AMBIGUOUS if in_two_orders(nearly) else chosen(best)
-
-
-def _count_truths(parts: Parts) -> bool:
-    """Whether the numbers of all sets that have numbers are 0 and 1, and nothing else is there."""
-    others = [p.values for p in parts if p.values is not None and p.family != "boolean"]
-    return all(
-        m.count > 0
-        and m.low >= 0
-        and m.high <= 1
-        and abs(m.squares / m.count - m.mean * (1 - m.mean)) < ZEROS_AND_ONES
-        for m in others
-    )
+    return chosen({name for name in nearly if nearly[name] == max(nearly.values())})
 
 
 def _left(name: str, reason: str, *, watched: bool = False) -> ColumnPlan:
@@ -247,8 +223,8 @@ def _left(name: str, reason: str, *, watched: bool = False) -> ColumnPlan:
 
 
 def _ambiguity(texts: Parts) -> str:
-    if in_two_orders({chosen(text.fitting) for text in texts}):
-        return "the day comes first in one set, the month in another; write 2020-12-31"
+    if not set.intersection(*(text.fitting for text in texts)):
+        return "its dates are written in another order in each set; write 2020-12-31"
     levels = (level for text in texts for level in text.levels)
     example = next((level for level in levels if set(level) & set(",/-")), "")
     if "," not in example:
@@ -274,7 +250,7 @@ def _retyped(parts: Parts, names: Sequence[str]) -> tuple[ColumnPlan, SchemaChan
 
 def _times_apart(column: ColumnPlan, parts: Parts) -> bool:
     """Whether rows of some sets come before those of the others, nearly all and not by chance."""
-    known = [m for m in (part.moments(column) for part in parts) if m.count]
+    known = [m for m in (part.numbers(column) for part in parts) if m.count]
     if len(known) < len(parts):
         return False
     known.sort(key=lambda m: float(m.mean))
@@ -296,7 +272,7 @@ def _times_apart(column: ColumnPlan, parts: Parts) -> bool:
 
 def _order_of_times(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> str:
     """What is known of dates that hardly overlap in all sets."""
-    order = sorted(zip(parts, names, strict=True), key=lambda x: x[0].moments(column).mean)
+    order = sorted(zip(parts, names, strict=True), key=lambda x: x[0].numbers(column).mean)
     if len(order) != 2 or order[0][1] == order[1][1]:
         return "its dates hardly overlap in all sets"
     return f"the dates of {order[1][1]} come after those of {order[0][1]}"
@@ -306,7 +282,7 @@ def _row_counter(column: ColumnPlan, parts: Parts) -> str:
     """Whole numbers that rise row by row, leave out few, and begin in one set after another."""
     if column.kind != "number" or not all(part.whole and part.counts_on for part in parts):
         return ""
-    found = sorted((part.moments(column) for part in parts), key=lambda m: float(m.low))
+    found = sorted((part.numbers(column) for part in parts), key=lambda m: float(m.low))
     step = max(part.step for part in parts)
     dense = all(m.high - m.low < 2 * m.count * step and m.count >= FEWEST_ROWS for m in found)
     apart = all(one.high < after.low for one, after in pairwise(found))
@@ -322,8 +298,11 @@ def _constant_within(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> 
                 return ""
             value, n, count = *max(part.levels.items(), key=lambda x: x[1]), part.count
         else:
-            m = part.moments(column)
-            value, n, count = f"{m.common:.10g}", m.commons, m.count
+            found = part.numbers(column)
+            if found.count < FEWEST_ROWS:
+                return ""
+            common, n = found.commonest
+            value, count = f"{common:.10g}", found.count
         if count < FEWEST_ROWS or n < CONSTANT * count:
             return ""
         values.append(value)
@@ -338,7 +317,7 @@ def _constant_within(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> 
 
 def mean_of(column: ColumnPlan, parts: Parts) -> float:
     """Mean over the sets of the mean of the values present."""
-    own = [m for m in (part.moments(column) for part in parts) if m.count]
+    own = [m for m in (part.numbers(column) for part in parts) if m.count]
     mean = sum(m.mean for m in own) / len(own)
     size = max(abs(mean), *(m.deviation for m in own))
     if 0 < size < math.inf:
@@ -360,15 +339,13 @@ def _has_gaps(column: ColumnPlan, parts: Parts) -> bool:
     """Whether a value is missing, or does not read as the others do, in any of the sets."""
     if any(part.missing or part.unread(column) for part in parts):
         return True
-    return column.kind != "category" and any(part.moments(column).absurd for part in parts)
+    return column.kind != "category" and any(part.numbers(column).absurd for part in parts)
 
 
 # ---- columns made of dates ---------------------------------------------------------------------
 
 
-def made_of_dates(
-    columns: Sequence[ColumnPlan], parts: Mapping[str, Parts], missing: str
-) -> list[ColumnPlan]:
+def made_of_dates(columns: Sequence[ColumnPlan], parts: Mapping[str, Parts]) -> list[ColumnPlan]:
     """Times of day that vary, and times between dates one of which is not compared."""
     dates = [column for column in columns if column.kind in ("date", "time")]
     apart = {column.name for column in dates if column.kind == "time"}
@@ -384,7 +361,7 @@ def made_of_dates(
         for first, last in pairwise(means)
         if apart & {first, last}
     ]
-    gaps = {one.name for one in dates if missing == "indicator" and _has_gaps(one, parts[one.name])}
+    gaps = {one.name for one in dates if _has_gaps(one, parts[one.name])}
     return [replace(one, indicator=bool(gaps & set(one.of))) for one in (*clocks, *spans)]
 
 
@@ -393,8 +370,11 @@ def _clock(column: ColumnPlan, parts: Parts) -> ColumnPlan | None:
 
     The day begins in its emptiest hour: a time past midnight comes after one before midnight.
     """
-    found = [part.moments(column).minutes for part in parts]
-    own = [minutes / minutes.sum() for minutes in found if minutes is not None and minutes.any()]
+    own = []
+    for found in (part.numbers(column) for part in parts):
+        if found.count:
+            minute = np.floor(60 * hours_of(found.values) + WITHIN_MINUTE).astype(np.intp) % MINUTES
+            own.append(np.bincount(minute, found.weights, MINUTES) / found.count)
     shares = np.sum(own, axis=0)
     if np.count_nonzero(shares) < 2:
         return None

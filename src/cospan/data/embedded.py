@@ -20,7 +20,7 @@ from cospan.base.text import first_line, plural
 from cospan.base.types import Values
 from cospan.errors import InputError, needed
 
-from .arrow import family
+from .columns import family
 from .images import ImageRows
 from .source import Chunk, Options, Source
 from .tables import Table, require

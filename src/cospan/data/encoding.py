@@ -20,7 +20,20 @@ from cospan.base.notes import Note
 from cospan.base.types import Bools, Floats, Values
 from cospan.errors import InputError
 
-from .arrow import common_float, family, hours_of, numbers, pa, pc
+from .columns import (
+    PLAIN,
+    coded,
+    common_float,
+    family,
+    hours_of,
+    numbers,
+    pa,
+    parsed,
+    pc,
+    plain_values,
+    text_parts,
+    truths,
+)
 from .decide import decide_column, made_of_dates
 from .learn import Held, learn_table, only_in_some
 from .plan import (
@@ -33,7 +46,6 @@ from .plan import (
     SetProfile,
     absurd_values,
 )
-from .readings import PLAIN, coded, parsed, plain_values, text_parts, truths
 from .source import Chunk, Source, absurd, all_usual, listing
 from .tables import Table, require
 
@@ -156,7 +168,6 @@ def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Sou
     learned = [learn_table(table, name, forced) for table, name in zip(tables, names, strict=True)]
     sets = [one for ones in learned for one in ones]
     changes = only_in_some(columns, names, learned)
-    policy = next((t.options.missing for t in tables if t.options.missing), "indicator")
     asked = {column for table in tables for column in table.options.keep}
     if all(table.options.columns is not None for table in tables):
         asked |= shared
@@ -165,17 +176,17 @@ def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Sou
     for column in (column for column in columns[0] if column in shared):
         parts[column] = [one.columns[column] for one in sets]
         plan, change = decide_column(
-            parts[column], policy, asked=column in asked, names=[one.name for one in sets]
+            parts[column], asked=column in asked, names=[one.name for one in sets]
         )
         plans.append(plan)
         changes += [] if change is None else [change]
     taken = {column for table in tables for column in table.schema.names}
-    plans += [one for one in made_of_dates(plans, parts, policy) if one.name not in taken]
+    plans += [one for one in made_of_dates(plans, parts) if one.name not in taken]
     alone = {column for own in columns for column in own} - shared
     plans += [ColumnPlan(column, "left out", SCHEMA) for column in sorted(alone)]
     dropped = dict.fromkeys(column for table in tables for column in table.options.drop)
     plans += [ColumnPlan(column, "left out", DROPPED) for column in dropped]
-    whole = EncodingPlan(tuple(plans), policy)
+    whole = EncodingPlan(tuple(plans))
     profiles = [
         tuple(
             SetProfile(
@@ -231,15 +242,11 @@ class EncodedRows(Source):
         changes: tuple[SchemaChange, ...],
         name: str,
     ) -> None:
-        # What the plan fills is filled; the rest is dealt with as in any other source.
-        filled = all(column.fill for column in plan.used)
-        missing = plan.missing if plan.missing == "drop" or not filled else "error"
-        options = replace(table.options, missing=None if missing == "indicator" else missing)
         dtype = np.dtype(np.float64)
         if all(c.kind == "number" and not c.reading for c in plan.used):
             own = {c.name for c in plan.used}
             dtype = common_float([field.type for field in table.schema if field.name in own])
-        super().__init__(name, options, (table.n_rows, plan.n_features), dtype)
+        super().__init__(name, table.options, (table.n_rows, plan.n_features), dtype)
         self.plan, self.profiles, self.feature_names = plan, profiles, plan.feature_names
         self._clean = plan.filled
         self._changes, self._notes, self._table = changes, table.notes, table
@@ -265,9 +272,10 @@ class EncodedRows(Source):
 class Encoder:
     """Applies a plan to Arrow batches that have its columns; one that lacks counts as missing.
 
-    `dtype` is that of the rows; `profiles` say how the texts of this set are read. `unseen`,
-    `absurd` and `gaps` count, for each column, the values that no level of the plan has, those that
-    no measurement can be, and the missing values of columns that had none when it was learned.
+    `dtype` is that of the rows; `profiles` say how the texts of this set are read; `fills` whether
+    missing values are filled as the plan says, or left NaN. `unseen`, `absurd` and `gaps` count,
+    for each column, the values that no level of the plan has, those that no measurement can be, and
+    the missing values of columns that had none when it was learned.
     """
 
     def __init__(
@@ -276,15 +284,16 @@ class Encoder:
         dtype: np.dtype,
         source: str,
         profiles: Sequence[SetProfile] = (),
+        *,
+        fills: bool = True,
     ) -> None:
-        self.plan, self.dtype, self.source = plan, dtype, source
+        self.plan, self.dtype, self.source, self._fills = plan, dtype, source, fills
         self.unseen: Counter[str] = Counter()
         self.examples: dict[str, str] = {}
         self.gaps: Counter[str] = Counter()
         self.absurd: Counter[str] = Counter()
         self.merged: NDArray[np.uint64] | None = None  # as a Chunk's, of the last batch
         self._dates: tuple[object, dict[str, Floats]] = (None, {})
-        self._keeps_gaps = plan.missing in ("drop", "error")
         # Texts may be written in another way than plainly only where this set has texts.
         self._plainly = {
             c.name
@@ -306,15 +315,13 @@ class Encoder:
                 gaps = self._put_levels(own, column, _column(batch, column.name), place)
             else:
                 gaps = self._put_numbers(own[:, 0], column, batch)
-            if gaps is not None and not self._keeps_gaps and column.fill:
-                own[gaps] = column.fill
-            elif gaps is not None:
-                own[gaps] = np.nan
-            if column.indicator:
-                rows[:, indicator] = 0 if gaps is None or self._keeps_gaps else gaps
-                indicator += 1
-            elif gaps is not None and not self._keeps_gaps:
-                self.gaps[column.name] += int(gaps.sum())
+            if gaps is not None:
+                own[gaps] = column.fill if self._fills and column.fill else np.nan
+                if column.indicator:
+                    rows[:, indicator] = gaps
+                elif self._fills:
+                    self.gaps[column.name] += int(gaps.sum())
+            indicator += column.indicator
             place += len(column.features)
         return rows
 
@@ -373,19 +380,19 @@ class Encoder:
                 self.examples.setdefault(column.name, str(array.drop_null()[0]))
                 return np.full(len(array), np.nan)
             return numbers(array)
-        plain = PLAIN[column.kind]
-        reading = plain if column.name in self._plainly else column.reading or plain
-        if reading == plain and column.kind in ("number", "date"):
+        reading = column.reading or PLAIN[column.kind]
+        if column.name in self._plainly:
+            reading = PLAIN[column.kind]
+        # A set may have plain dates where the others have another order.
+        if column.kind == "date" or (column.kind == "number" and reading == "point"):
             values = plain_values(array, column.kind)
             if values is not None:
                 return values
         codes, texts, _ = coded(array)
         if column.kind == "boolean":
             values = truths(texts, column.truth)
-            if np.isnan(values).any():  # 0 and 1 of one set are the words of another
-                values = np.where(np.isnan(values), _floats(texts, "point"), values)
         else:
-            values = _floats(texts, reading)
+            values = np.asarray(parsed(texts, reading).to_numpy(zero_copy_only=False))
         self._note_unread(column, texts, np.isnan(values), codes)
         return np.append(values, np.nan)[codes]
 
@@ -428,15 +435,10 @@ class Encoder:
             if kind == "category":
                 said = "are levels that the sets do not have and count as none of the known levels"
             found.append(Note("values unknown", f"{values} {said}."))
-        if self.plan.missing == "indicator":
-            for column, n in self.gaps.items():
-                text = f"{self.source}: {n:,} values of {column!r} are missing, where the sets had "
-                found.append(Note("missing values", f"{text}none; the sets' mean is put in."))
+        for column, n in self.gaps.items() if self.plan.filled else ():
+            text = f"{self.source}: {n:,} values of {column!r} are missing, where the sets had "
+            found.append(Note("missing values", f"{text}none; the sets' mean is put in."))
         return found
-
-
-def _floats(texts: pa.Array, reading: str) -> Floats:
-    return np.asarray(parsed(texts, reading).to_numpy(zero_copy_only=False))
 
 
 def _column(batch: pa.RecordBatch, name: str) -> pa.Array:

@@ -10,7 +10,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -18,12 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base.keys import mixed
-from cospan.base.tolerance import WITHIN_MINUTE
 from cospan.base.types import Floats
 
-from .arrow import family, hours_of, numbers, pa, pc
+from .columns import PLAIN, READINGS, coded, family, numbers, pa, parsed, pc, plain_values
 from .plan import ABSURD, ColumnPlan, ColumnProfile, SchemaChange
-from .readings import PLAIN, READINGS, coded, parsed, plain_values, single_readings
 from .source import CHUNK_BYTES, Chunk, absurd, all_usual, joined
 from .tables import LEARN_ROWS, Table
 
@@ -40,7 +37,6 @@ MOST_CLASSES = 100
 #: Columns under two names hold the same values where these share half of their different values,
 #: or their means lie within a quarter of a standard deviation, and so on.
 SAME_VALUES, ALIKE = 0.5, 0.25
-MINUTES = 24 * 60
 _IDENTIFIER_WORDS = frozenset(
     (
         "id", "ids", "idx", "index", "key", "pk", "uuid", "guid", "serial", "unnamed",
@@ -51,74 +47,53 @@ _IDENTIFIER_WORDS = frozenset(
 _PERHAPS = ("id", "ids", "no", "nr", "num", "number", "seq", "seqn", "seqno", "obs", "case", "code")
 
 
-@dataclass(frozen=True)
-class Moments:
-    """Count, mean, sum of squared deviations, least and largest of some numbers.
+class Numbers:
+    """The numbers of a column that are known, and how often each occurs (without `weights` once).
 
     Absurd ones are counted and nothing else.
 
-    >>> found = Moments.of(np.array([1.0, 2.0, 6.0, np.inf]))
+    >>> found = Numbers(np.array([1.0, 2.0, 6.0, np.inf]))
     >>> found.count, found.mean, found.low, found.high, found.absurd
     (3, 3.0, 1.0, 6.0, 1)
     """
 
-    count: int = 0
-    mean: float = 0.0
-    squares: float = 0.0
-    low: float = math.inf
-    high: float = -math.inf
-    absurd: int = 0
-    common: float = math.nan  # where nearly all values are one, this one
-    commons: int = 0  # and how many are
-    minutes: Floats | None = None  # of dates, how often each occurs
-
-    @classmethod
-    def of(
-        cls,
-        values: Floats,
-        weights: Floats | None = None,
-        *,
-        dates: bool = False,
-    ) -> Moments:
-        """Of values without missing ones; `weights` says how often each occurs."""
-        odd, plain = 0, weights is None
-        weights = np.ones(len(values)) if weights is None else weights
+    def __init__(self, values: Floats, weights: Floats | None = None) -> None:
+        self.absurd = 0
         if not all_usual(values):
             wrong = absurd(values)
-            odd = int(weights[wrong].sum())
-            values, weights = values[~wrong], weights[~wrong]
-        if len(values) == 0:
-            return cls(absurd=odd)
-        count = int(weights.sum())
-        mean = float(values.mean() if plain else weights @ values / count)
-        away = values - mean
-        first = np.argsort(values[:PROBED], kind="stable")
-        middle = np.searchsorted(np.cumsum(weights[first]), weights[first].sum() / 2)
-        common = float(values[first[int(middle)]])
-        minutes = None
-        if dates:
-            minute = np.floor(60 * hours_of(values) + WITHIN_MINUTE).astype(np.intp) % MINUTES
-            minutes = np.bincount(minute, weights, MINUTES).astype(np.float64)
-        return cls(
-            count,
-            mean,
-            float(away @ away if plain else weights @ away**2),
-            float(values.min()),
-            float(values.max()),
-            odd,
-            common,
-            int(weights[values == common].sum()),
-            minutes,
-        )
+            self.absurd = int((wrong if weights is None else weights[wrong]).sum())
+            values, weights = values[~wrong], None if weights is None else weights[~wrong]
+        self.values, self.weights = values, weights
+        self.count = len(values) if weights is None else int(weights.sum())
+        self.low = float(values.min(initial=math.inf))
+        self.high = float(values.max(initial=-math.inf))
 
-    @property
+    @cached_property
+    def mean(self) -> float:
+        if self.weights is None:
+            return float(self.values.mean()) if self.count else 0.0
+        return float(self.weights @ self.values / max(1, self.count))
+
+    @cached_property
     def deviation(self) -> float:
         """Standard deviation, with divisor count."""
-        return math.sqrt(self.squares / max(1, self.count))
+        away = self.values - self.mean
+        squares = away @ away if self.weights is None else self.weights @ away**2
+        return math.sqrt(float(squares) / max(1, self.count))
+
+    @property
+    def commonest(self) -> tuple[float, int]:
+        """Where nearly all values are one, this one, and how many are."""
+        if self.weights is not None:
+            place = int(self.weights.argmax())
+            return float(self.values[place]), int(self.weights[place])
+        first = np.sort(self.values[:PROBED])
+        common = first[(len(first) - 1) // 2]
+        return float(common), int(np.count_nonzero(self.values == common))
 
 
 class Held:
-    """What one column of one set holds: numbers of a `family` (`values`), or texts.
+    """What one column of one set holds: `values`, numbers of a `family`, or texts.
 
     Text that is all plain numbers, or all ISO dates, is learned as such. Each of its rows stands
     for `step` rows of the set. `count` values are texts, of which `padded` have blanks around them;
@@ -130,18 +105,16 @@ class Held:
     ) -> None:
         self.name, self.forced, self.declared, self.step = name, forced, declared, step
         self.rows, self.missing, self.type_name = len(array), array.null_count, str(array.type)
-        self.values: Moments | None = None
+        self.values: Numbers | None = None
         self.count = self.padded = 0
         self._texts, self._counts = pa.array([], pa.string()), np.empty(0)
-        self._numbers = np.empty(0)
-        self._read: dict[str, Moments] = {}
+        self._read: dict[str, Numbers] = {}
         kind = family(array.type)
-        kind = {"list": "other", "dictionary": kind if declared else "text"}.get(kind, kind)
-        self.family = "" if array.null_count == len(array) else kind
+        kind = "text" if kind == "dictionary" and not declared else kind
+        self.family = "" if array.null_count == len(array) and kind != "other" else kind
         if self.family in ("", "other"):
             return
-        plainly = kind == "text" and forced != "category"
-        for way in ("number", "date") if plainly else ():
+        for way in ("number", "date") if kind == "text" and forced != "category" else ():
             values = plain_values(array, way)
             if values is not None:
                 self.family = way
@@ -153,11 +126,9 @@ class Held:
             self._learn_numbers(numbers(array))
 
     def _learn_numbers(self, values: Floats) -> None:
-        gaps = np.isnan(values)
-        self.missing = int(gaps.sum())
-        values = values[~gaps] if self.missing else values
-        self.values = Moments.of(values, dates=self.family == "date")
-        self._numbers = values[~absurd(values)] if self.values.absurd else values
+        known = values[~np.isnan(values)]
+        self.missing = len(values) - len(known)
+        self.values = Numbers(known)
 
     def _learn_texts(self, array: pa.Array) -> None:
         codes, texts, padded = coded(array)
@@ -183,16 +154,15 @@ class Held:
         spaces = pc.count_substring(self._texts, pattern=" ").to_numpy(zero_copy_only=False)
         return float((spaces + 1) @ self._counts)
 
-    def read_as(self, reading: str) -> Moments:
-        """The numbers that the texts are by this reading, or by that of several which fits."""
+    def read_as(self, reading: str) -> Numbers:
+        """The numbers that the texts are by this reading."""
         if reading not in self._read:
             probe = parsed(self._texts.slice(0, HOPELESS), reading)
             hopeless = probe.null_count == HOPELESS
             values = probe if hopeless else parsed(self._texts, reading)
             present = np.asarray(values.is_valid().to_numpy(zero_copy_only=False))
             weights = self._counts[: len(present)][present]
-            dates = READINGS[single_readings(reading)[0]].kind == "date"
-            self._read[reading] = Moments.of(values.drop_null().to_numpy(), weights, dates=dates)
+            self._read[reading] = Numbers(values.drop_null().to_numpy(), weights)
         return self._read[reading]
 
     def fits(self, reading: str) -> int:
@@ -214,31 +184,35 @@ class Held:
     @cached_property
     def whole(self) -> bool:
         """Whether all numbers are whole."""
-        return bool((self._numbers == np.floor(self._numbers)).all())
+        values = np.empty(0) if self.values is None else self.values.values
+        return bool((values == np.floor(values)).all())
 
     @cached_property
     def counts_on(self) -> bool:
         """Whether whole numbers only rise or only fall, row by row."""
-        steps = np.diff(self._numbers)
-        on = bool((steps > 0).all() or (steps < 0).all())
-        return on and self.whole and len(self._numbers) > 0
+        if self.values is None or not self.values.count or not self.whole:
+            return False
+        steps = np.diff(self.values.values)
+        return bool((steps > 0).all() or (steps < 0).all())
 
     @cached_property
     def different(self) -> set[float] | set[str]:
         """The different values."""
-        return set(self.levels) if self.count else set(np.unique(self._numbers).tolist())
+        if self.count or self.values is None:
+            return set(self.levels)
+        return set(np.unique(self.values.values).tolist())
 
     # ---- by a plan
 
-    def moments(self, column: ColumnPlan) -> Moments:
-        """Mean, spread and range as the column is encoded (no categories)."""
+    def numbers(self, column: ColumnPlan) -> Numbers:
+        """The numbers as the column is encoded (no categories)."""
         if self.values is not None:
             return self.values
         if not self.count or column.kind == "category":
-            return Moments()
+            return Numbers(np.empty(0))
         if column.kind == "boolean":
             values = np.array([float(level.lower() == column.truth[1]) for level in self.levels])
-            return Moments.of(values, np.array(list(self.levels.values()), dtype=np.float64))
+            return Numbers(values, np.array(list(self.levels.values()), dtype=np.float64))
         return self.read_as(_reading(column))
 
     def unread(self, column: ColumnPlan) -> int:
@@ -249,21 +223,17 @@ class Held:
 
     def profile(self, column: ColumnPlan) -> ColumnProfile:
         """What it holds, as plain numbers."""
-        found, odd = Moments(), 0
+        found, odd = Numbers(np.empty(0)), 0
         if column.kind not in ("category", "left out", "set aside"):
-            found = self.moments(column)
+            found = self.numbers(column)
             odd = found.absurd
         elif column.kind == "set aside" or column.reason == ABSURD:
             odd = (self.values or self.read_as("point")).absurd
         ends = (found.mean, found.deviation, found.low, found.high)
-        mean, deviation, low, high = map(float, ends) if found.count else [math.nan] * 4
+        mean, deviation, low, high = ends if found.count else [math.nan] * 4
         exact = len(self.levels) <= MOST_LEVELS
-        plain = "" if column.kind == "boolean" else PLAIN.get(column.kind, "")
-        fits = {
-            one: self.fits(one)
-            for one in single_readings(column.reading or plain)
-            if self.count and one in READINGS
-        }
+        reading = column.reading or PLAIN.get(column.kind, "")
+        read = bool(self.count and reading and column.kind != "boolean")
         return ColumnProfile(
             column.name,
             self.rows,
@@ -274,7 +244,7 @@ class Held:
             high,
             levels=self.levels if exact else dict(Counter(self.levels).most_common(MOST_LEVELS)),
             exact=exact,
-            reading=max(fits, key=lambda one: fits[one], default=""),
+            reading=reading if read else "",
             kind=column.kind,
             padded=self.padded,
             absurd=odd,
@@ -306,16 +276,14 @@ def learn_table(table: Table, name: str, forced: Mapping[str, str]) -> list[SetS
             order = sorted(range(len(values)), key=lambda k: str(values[k]))
             parts = {str(values[k]): sample.rows.filter(group == k) for k in order}
 
-    def held(column: str, array: pa.Array) -> Held:
-        declared = family(table.schema.field(column).type) == "dictionary"
+    def held(column: str, rows: pa.RecordBatch) -> Held:
+        kind = table.schema.field(column).type
+        array = pa.nulls(1, kind) if family(kind) == "other" else rows.column(column)
+        declared = family(kind) == "dictionary"
         return Held(column, array, forced.get(column, ""), declared=declared, step=step)
 
     return [
-        SetSample(
-            called,
-            rows.num_rows,
-            {c: held(c, array) for c, array in zip(table.columns, rows.columns, strict=True)},
-        )
+        SetSample(called, rows.num_rows, {c: held(c, rows) for c in table.columns})
         for called, rows in parts.items()
     ]
 
@@ -323,10 +291,11 @@ def learn_table(table: Table, name: str, forced: Mapping[str, str]) -> list[SetS
 def _sample(table: Table) -> tuple[Chunk, int]:
     """Rows that are evenly drawn by their running number, one of so many."""
     most = table.options.chunk_rows or LEARN_ROWS
+    columns = [c for c in table.columns if family(table.schema.field(c).type) != "other"]
     size = max(1, min(most, LEARN_ROWS, CHUNK_BYTES // (8 * len(table.columns))))
     kept: list[tuple[NDArray[np.uint64], Chunk]] = []
     step, seen, rows, held = 1, 0, 0, 0
-    for block in table.blocks(table.columns, size):
+    for block in table.blocks(columns or table.columns[:1], size):
         places = np.arange(seen, seen + len(block.ids), dtype=np.uint64)
         seen += len(places)
         kept.append(_thinned(mixed(np.ones(1, np.uint64), places), block, step))
@@ -392,12 +361,9 @@ def _same_values(a: Held, b: Held) -> bool:
     if first is None or second is None or a.whole != b.whole or not (first.count and second.count):
         return False
     low, high = sorted((first.deviation, second.deviation))
-    if high == 0:
-        return first.mean == second.mean
     spread = math.hypot(low, high) / math.sqrt(2)
     return (
-        low > 0
-        and math.log(high / low) <= ALIKE
+        high <= math.exp(ALIKE) * low
         and abs(first.mean - second.mean) <= ALIKE * spread
         and abs(first.low - second.low) <= spread
         and abs(first.high - second.high) <= 2 * spread

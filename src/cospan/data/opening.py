@@ -18,7 +18,6 @@ from cospan.base.types import Data, Option
 from cospan.errors import InputError, SourceError, needed
 
 from .arrays import ArrayRows, DaskRows, idx_rows, is_array, is_idx, npy_rows, npz_rows
-from .arrow import family
 from .images import ImageRows
 from .paths import (
     FORMATS,
@@ -33,7 +32,7 @@ from .paths import (
     suffix_of,
 )
 from .source import Options, Source, listing
-from .tables import ArrowFiles, ListRows, ParquetFiles, Table, object_table
+from .tables import ArrowFiles, ParquetFiles, Table, object_table
 from .text_files import TextFiles
 
 #: The formats of tables, and what reads them.
@@ -75,10 +74,6 @@ def open_source(obj: Data, *, name: str | None = None, **options: Option) -> Sou
         The column that identifies a row; it is then not a feature.
     chunk_rows : int, optional
         Rows in a chunk. Default: about 32 MB.
-    missing : {"indicator", "mean", "drop", "error"}, optional
-        What to do about missing values: put in the mean of the sets' means, with a feature that
-        says where ("indicator", the default for tables) or without ("mean"); leave the rows out
-        ("drop"); refuse them ("error", the default for arrays, images and embeddings).
     categorical, numeric, drop : sequence of str, optional
         Columns of a table that are categories whatever they look like; that are numbers (text
         that does not read as one counts as missing); that are not features.
@@ -115,7 +110,11 @@ def open_source(obj: Data, *, name: str | None = None, **options: Option) -> Sou
             raise InputError(f"{obj.name} is an open source already; give the options on opening.")
         return obj
     try:
-        found = _rows(_opened(obj, given, name))
+        found = _opened(obj, given, name)
+        if given.text is not None and isinstance(found, Table):
+            from .embedded import EmbeddedTexts
+
+            found = EmbeddedTexts(found, given.text)
     except MemoryError as error:
         raise SourceError(
             f"{name or type(obj).__name__}: does not fit into the memory there is; take fewer "
@@ -128,18 +127,6 @@ def open_source(obj: Data, *, name: str | None = None, **options: Option) -> Sou
             "texts with text=, or give a folder of images."
         )
     return found
-
-
-def _rows(found: Source | Table) -> Source | Table:
-    """Texts to embed and lists of numbers are rows at once; other tables are encoded."""
-    if isinstance(found, Source):
-        return found
-    if found.options.text is not None:
-        from .embedded import EmbeddedTexts
-
-        return EmbeddedTexts(found, found.options.text)
-    lists = [c for c in found.columns if family(found.schema.field(c).type) == "list"]
-    return ListRows(found, lists) if lists else found
 
 
 def _opened(obj: Data, options: Options, name: str | None) -> Source | Table:

@@ -20,8 +20,7 @@ from cospan.base.text import plural, quoted
 from cospan.base.types import Option, Record
 from cospan.errors import InputError
 
-from .readings import PARTS
-from .source import MISSING
+from .columns import PARTS
 
 #: What makes features: the kinds of columns, one and several.
 PLURALS = {
@@ -112,9 +111,6 @@ class EncodingPlan:
     ----------
     columns : tuple of ColumnPlan
         Every column of the user's, in the order of the first set.
-    missing : {"indicator", "mean", "drop", "error"}
-        What happens to missing values: filled by the mean of the sets' means, with an indicator
-        or without; the rows left out; refused.
 
     Examples
     --------
@@ -131,7 +127,6 @@ class EncodingPlan:
     """
 
     columns: tuple[ColumnPlan, ...]
-    missing: str = "indicator"
 
     def __post_init__(self) -> None:
         names = self.feature_names
@@ -143,9 +138,9 @@ class EncodingPlan:
             )
 
     @classmethod
-    def of_numbers(cls, names: Iterable[str], missing: str | None = None) -> EncodingPlan:
-        """Take these columns as the numbers they are; missing values are refused by default."""
-        return cls(tuple(ColumnPlan(name, "number") for name in names), missing or "error")
+    def of_numbers(cls, names: Iterable[str]) -> EncodingPlan:
+        """Take these columns as the numbers they are; missing values are refused."""
+        return cls(tuple(ColumnPlan(name, "number") for name in names))
 
     @cached_property
     def used(self) -> tuple[ColumnPlan, ...]:
@@ -200,7 +195,7 @@ class EncodingPlan:
     @property
     def filled(self) -> bool:
         """Whether no missing value is left where this plan was applied."""
-        return self.missing in ("indicator", "mean") and all(column.fill for column in self.used)
+        return all(column.fill for column in self.used)
 
     def notes(self) -> list[Note]:
         """What a reader of a result should know of the encoding, a note for each matter."""
@@ -242,12 +237,6 @@ class EncodingPlan:
             notes.append(Note("columns left out", f"Left out: {named(shown)}.", remedy, loud=True))
         return notes
 
-    def without_filling(self, missing: str | None) -> EncodingPlan:
-        """The same features where missing values are refused (``"error"``) or left out."""
-        if missing not in ("error", "drop"):
-            return self
-        return EncodingPlan(tuple(replace(c, fill=()) for c in self.columns), missing)
-
     def to_dict(self) -> Record:
         """Plain types only, for JSON and model files; without what is at its default."""
         columns = [
@@ -258,16 +247,13 @@ class EncodingPlan:
             }
             for column in self.columns
         ]
-        return {"missing": self.missing, "columns": columns}
+        return {"columns": columns}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Option]) -> EncodingPlan:
         """The plan that :meth:`to_dict` wrote; everything in it is checked."""
         try:
-            columns = tuple(_column(one) for one in content["columns"])
-            if content["missing"] not in MISSING:
-                raise ValueError(f"missing is {content['missing']!r}")
-            return cls(columns, str(content["missing"]))
+            return cls(tuple(_column(one) for one in content["columns"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"This is not an encoding plan, or it is damaged ({error}).") from None
 

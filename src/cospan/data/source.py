@@ -21,7 +21,7 @@ from cospan.base.text import plural
 from cospan.base.types import Bools, Data, Floats, Option, Values
 from cospan.errors import InputError, SourceError
 
-from .arrow import one_batch
+from .columns import one_batch
 
 if TYPE_CHECKING:
     from .plan import EncodingPlan, SchemaChange, SetProfile
@@ -38,7 +38,6 @@ MAX_PIXELS_SIZED = 2**20
 LARGEST = 1e100
 #: Numbers below the smallest normal one have lost digits; they come from bytes read wrongly.
 SMALLEST = float(np.finfo(np.float64).tiny)
-MISSING = ("indicator", "mean", "drop", "error")
 IMAGE_MODES = ("L", "RGB")
 
 
@@ -55,7 +54,6 @@ class Options:
     columns: tuple[str | int, ...] | None = None
     id_column: str | None = None
     chunk_rows: int | None = None
-    missing: str | None = None
     categorical: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
@@ -80,10 +78,9 @@ class Options:
         return cls(**given)
 
     def __post_init__(self) -> None:
-        for option, allowed in (("missing", (None, *MISSING)), ("image_mode", IMAGE_MODES)):
-            if getattr(self, option) not in allowed:
-                known = listing([one for one in allowed if one is not None])
-                raise InputError(f"{option} must be one of {known}, not {getattr(self, option)!r}.")
+        if self.image_mode not in IMAGE_MODES:
+            known = listing(IMAGE_MODES)
+            raise InputError(f"image_mode must be one of {known}, not {self.image_mode!r}.")
         if self.chunk_rows is not None and self.chunk_rows < 1:
             raise InputError(f"chunk_rows must be 1 or more, not {self.chunk_rows}.")
         size = self.image_size
@@ -259,7 +256,7 @@ class Source:
         What to call the data on screen: the file's name, or the kind of object.
     n_rows : int or None
         Rows that :meth:`chunks` will give; None while that takes a pass to find out
-        (a class taken out of a table, rows dropped, CSV). Known after the first full pass.
+        (a class taken out of a table, CSV). Known after the first full pass.
     n_features : int
     feature_names : tuple of str, or None
     image_shape : tuple of int, or None
@@ -290,15 +287,9 @@ class Source:
         self, name: str, options: Options, shape: tuple[int | None, int], dtype: np.dtype
     ) -> None:
         self.name, self.n_features, self.dtype = name, shape[1], dtype
-        keeps_all = options.label_value is None and options.missing != "drop"
-        self.n_rows = shape[0] if keeps_all else None
+        self.n_rows = shape[0] if options.label_value is None else None
         self._options = options
         self._absurd: dict[str, int] = {}  # of each column, beyond those in the profiles
-        if options.missing == "indicator":
-            raise InputError(
-                f'{name}: missing="indicator" is for tables with columns of their own; '
-                'missing="mean" or missing="drop" deals with missing values here.'
-            )
 
     def _blocks(self, size: int, met: list[Note]) -> Iterator[Chunk]:
         """Raw blocks of about `size` rows, from the first one; gaps are NaN."""
@@ -345,27 +336,20 @@ class Source:
             yield block._replace(rows=block.rows.astype(self.dtype, copy=False))
 
     def _finite(self, size: int, met: list[Note]) -> Iterator[Chunk]:
-        """Chunks of uneven size without missing and absurd values, by the policy asked for."""
-        policy, means = self._options.missing, None
+        """Chunks of uneven size: gaps are refused, absurd values become the column's mean."""
+        means: Values | None = None
         odd_values, gaps = np.zeros((2, self.n_features), dtype=np.int64)
-        given = gapped = dropped = 0
+        gapped = 0
         for chunk in self._floats(size, met):
             if not self._clean and not all_usual(chunk.rows):
                 odd, absent = absurd(chunk.rows), np.isnan(chunk.rows)
                 odd_values += odd.sum(axis=0)
-                if policy == "drop":
-                    whole = ~(absent | odd).any(axis=1)
-                    dropped += len(whole) - int(whole.sum())
-                    chunk = chunk.take(whole)
-                elif absent.any() and policy != "mean":
-                    # The rest is read only to count: the message names them all.
-                    gaps += absent.sum(axis=0)
-                    gapped += int(absent.any(axis=1).sum())
-                else:
+                gaps += absent.sum(axis=0)
+                gapped += int(absent.any(axis=1).sum())
+                if odd.any() and not gapped:
                     means = self._column_means(size) if means is None else means
-                    chunk = chunk._replace(rows=np.where(absent | odd, means, chunk.rows))
-            if len(chunk.rows) and not gapped:
-                given += len(chunk.rows)
+                    chunk = chunk._replace(rows=np.where(odd, means, chunk.rows))
+            if not gapped:  # else the rest is read only to count: the message names them all
                 yield chunk
         self._absurd |= self._named(odd_values)
         if gapped:
@@ -374,32 +358,18 @@ class Source:
             raise InputError(
                 f"{self.name}: values are missing in {gapped:,} rows, in column "
                 f"{', '.join(f'{name!r} ({counts[name]:,})' for name in worst)}"
-                f'{" and others" if len(counts) > 8 else ""}; missing="drop" leaves these rows '
-                'out, missing="mean" puts in the mean, in tables missing="indicator" also says '
-                "where."
+                f"{' and others' if len(counts) > 8 else ''}; fill them in or leave these rows "
+                "out, or give dataframes, which are filled by the sets' mean beside a column that "
+                "says where."
             )
-        if not given:
-            raise SourceError(
-                f'{self.name}: every row has a missing value, so missing="drop" leaves none.'
-            )
-        if dropped:
-            text = f"{self.name}: {dropped:,} of {given + dropped:,} rows have a missing value"
-            met.append(Note("rows left out", f"{text} and were left out."))
 
     def _column_means(self, size: int) -> Values:
         """Mean of each column's usual values among the rows taken: one pass."""
-        total, count, known = np.zeros((3, self.n_features))
+        total, count = np.zeros((2, self.n_features))
         for chunk in self._floats(size, []):
-            absent = np.isnan(chunk.rows)
-            wrong = absent | absurd(chunk.rows)
-            total += np.where(wrong, 0, chunk.rows).sum(axis=0, dtype=np.float64)
-            count += (~wrong).sum(axis=0)
-            known += (~absent).sum(axis=0)
-        if not known.all():
-            raise InputError(
-                f"{self.name}: column {listing(list(self._named(known == 0)))} has no value "
-                "at all, so there is no mean to put in; leave it out with columns=."
-            )
+            usual = ~(np.isnan(chunk.rows) | absurd(chunk.rows))
+            total += np.where(usual, chunk.rows, 0).sum(axis=0, dtype=np.float64)
+            count += usual.sum(axis=0)
         return (total / np.maximum(count, 1)).astype(self.dtype)
 
     def _named(self, counts: Values) -> dict[str, int]:

@@ -21,31 +21,18 @@ from cospan.base.text import first_line
 from cospan.base.types import Data, DataFrame, Values
 from cospan.errors import InputError, SourceError, needed
 
-from .arrow import (
-    common_float,
-    decoded,
-    family,
-    pa,
-    plain_batch,
-    plain_schema,
-    pq,
-    values_of,
-)
+from .columns import decoded, family, pa, plain_batch, plain_schema, pq, values_of
 from .paths import reading
-from .source import Chunk, Options, Source, classes_in, even, listing, taken
+from .source import Chunk, Options, classes_in, even, listing, taken
 
 #: Rows read at a time to learn labels and what columns hold.
 LEARN_ROWS = 2**16
 #: Batches are joined to larger ones up to this much: each costs some microseconds for every column.
 JOINED_BYTES = 2**25
-#: Rows looked at to find how long the lists in a column are.
-PROBE_ROWS = 1000
 #: About this much of a Parquet file is decoded at a time. The allocator keeps some multiple of it.
 DECODE_BYTES = 6 * 2**20
 #: All column buffers of a Parquet file together take about this much.
 BUFFER_BYTES = 32 * 2**20
-#: A list of more numbers, each of which becomes a feature with a name, is refused.
-MOST_PLACES = 2**16
 #: The name under which pandas writes an index that has none.
 INDEX = "__index_level_0__"
 
@@ -347,7 +334,7 @@ def _united(first: pa.Schema, other: pa.Schema, file: Path, first_file: Path) ->
         type_ = other.field(field.name).type
         kinds = {family(type_), family(field.type)}
         numbers = kinds <= {"number", "boolean"}
-        if len(kinds) > 1 and kinds & {"number", "boolean", "list"} and not numbers:
+        if len(kinds) > 1 and kinds & {"number", "boolean"} and not numbers:
             raise SourceError(
                 f"{file}: column {field.name!r} holds {type_}, where {first_file.name} has "
                 f"{field.type}."
@@ -355,64 +342,3 @@ def _united(first: pa.Schema, other: pa.Schema, file: Path, first_file: Path) ->
         if type_ != field.type and numbers:
             first = first.set(i, pa.field(field.name, pa.float64()))
     return first
-
-
-# ---- lists of numbers --------------------------------------------------------------------------
-
-
-class ListRows(Source):
-    """The lists of numbers in some columns of a table, of one length each, side by side."""
-
-    def __init__(self, table: Table, columns: Sequence[str]) -> None:
-        self._table = table
-        self._widths = dict.fromkeys(columns, 0)  # how long the lists of each column are
-        for batch in table.batches(columns, PROBE_ROWS):
-            for column, width in self._widths.items():
-                lengths = decoded(batch.column(column)).drop_null().value_lengths()
-                if not width and len(lengths):
-                    self._widths[column] = lengths[0].as_py()
-            if all(self._widths.values()):
-                break
-        wrong = [column for column, n in self._widths.items() if not 0 < n <= MOST_PLACES]
-        if wrong:
-            raise SourceError(
-                f"{table.name}: column {listing(wrong)} holds empty lists only, or lists of more "
-                f"than {MOST_PLACES:,} numbers; save them as an array (.npy), or drop= them."
-            )
-        dtype = common_float([table.schema.field(column).type for column in columns])
-        shape = (table.n_rows, sum(self._widths.values()))
-        super().__init__(table.name, table.options, shape, dtype)
-        self.feature_names = tuple(f"{c}[{i}]" for c, n in self._widths.items() for i in range(n))
-        beside = [column for column in table.columns if column not in columns]
-        if beside:
-            text = f"{table.name}: column {listing(beside)} is left out beside the lists in "
-            remedy = "Name other features with columns=."
-            note = Note("columns left out", f"{text}{listing(columns)}.", remedy, loud=True)
-            self._notes = (*table.notes, note)
-
-    def _blocks(self, size: int, met: list[Note]) -> Iterator[Chunk]:
-        start = 0
-        for block in self._table.all_blocks(list(self._widths), size):
-            parts = [self._rows(c, block.rows.column(c), start) for c in self._widths]
-            start += len(block.ids)
-            yield block._replace(rows=parts[0] if len(parts) == 1 else np.hstack(parts))
-
-    def _rows(self, column: str, array: pa.Array, start: int) -> Values:
-        """A column of lists as an array, NaN where one is missing."""
-        array = decoded(array)
-        present = np.asarray(array.is_valid().to_numpy(zero_copy_only=False))
-        lists, width = array.drop_null(), self._widths[column]
-        odd = np.flatnonzero(np.asarray(lists.value_lengths()) != width)
-        if len(odd):
-            row = start + int(np.flatnonzero(present)[odd[0]])
-            raise InputError(
-                f"{self.name}: column {column!r} has a list of {len(lists[int(odd[0])])} numbers "
-                f"in row {row}, where the first row has {width}; all lists of a column must be "
-                "equally long."
-            )
-        values = np.asarray(lists.flatten().to_numpy(zero_copy_only=False)).reshape(-1, width)
-        if present.all():
-            return values
-        rows = np.full((len(array), width), np.nan, np.result_type(values.dtype, np.float16))
-        rows[present] = values
-        return rows

@@ -18,9 +18,8 @@ from typing import IO
 from cospan.base.text import is_number
 from cospan.errors import SourceError
 
-from .arrow import arrow_csv, pa
+from .columns import MISSING_TEXTS, arrow_csv, pa
 from .paths import reading, sniff
-from .readings import MISSING_TEXTS
 from .source import Options, listing
 from .tables import Table
 

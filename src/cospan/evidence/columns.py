@@ -52,8 +52,7 @@ class Column:
 
     `features` are their places in the encoded rows; `indicator` is the place of the feature that
     says where a value is missing, or None. `levels` are what codes stand for, None for numbers;
-    the last may be that of all rare levels. `fill` is what stands for missing values without an
-    indicator, where rows can be recognised by it: whole numbers are values too.
+    the last may be that of all rare levels.
     """
 
     name: str
@@ -61,7 +60,6 @@ class Column:
     features: tuple[int, ...]
     indicator: int | None = None
     levels: tuple[str, ...] | None = None
-    fill: tuple[float, ...] = ()
 
 
 def plan_from(encoding: Mapping[str, Any] | None) -> EncodingPlan | None:
@@ -88,13 +86,12 @@ def columns_of(
         width = len(column.features)
         places = tuple(range(place, place + width))
         indicator = gap if column.indicator else None
-        fill = column.fill if plan.missing == "mean" and any(x % 1 for x in column.fill) else ()
         levels = None
         if column.kind == "boolean":
             levels = _spelled(column, profiles or ())
         elif column.kind == "category":
             levels = (*column.levels, OTHER) if column.other else column.levels
-        found.append(Column(column.name, column.kind, places, indicator, levels, fill))
+        found.append(Column(column.name, column.kind, places, indicator, levels))
         place, gap = place + width, gap + column.indicator
     return tuple(found)
 
@@ -119,14 +116,12 @@ def text_columns(plan: EncodingPlan | None) -> tuple[Column, ...]:
 
 def _present(rows: Floats, column: Column) -> NDArray[np.bool_]:
     """Which rows have a value in a column."""
-    values = rows[:, list(column.features)]
     if column.indicator is not None:
         return np.asarray(rows[:, column.indicator] == 0)
     if column.kind == "category":
         # A missing value is filled by shares, an unknown level by zeros: neither has a 1.
-        return np.asarray(values.max(axis=1) == 1)
-    fill = np.array(column.fill) if column.fill else np.full(values.shape[1], np.nan)
-    return np.asarray(((values != fill) & (values != fill.astype(np.float32))).any(axis=1))
+        return np.asarray(rows[:, list(column.features)].max(axis=1) == 1)
+    return np.ones(len(rows), dtype=np.bool_)
 
 
 def read_columns(columns: Sequence[Column], rows: Floats) -> list[Reading]:

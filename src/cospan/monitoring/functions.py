@@ -81,7 +81,7 @@ def read_rows(rows: Data, plan: EncodingPlan | None, names: Sequence[str]) -> Re
     """Rows as they came, as numbers and codes of levels; NaN where a value is missing."""
     if plan is None:
         return Read(tuple(names), tuple(Reading(j, "", x) for j, x in enumerate(rows.T)), {}, {})
-    encoder = Encoder(plan.without_filling("error"), np.dtype(np.float64), "")
+    encoder = Encoder(plan, np.dtype(np.float64), "", fills=False)
     batch = rows.combine_chunks().to_batches()[0]
     encoded, watched, place = encoder.rows(batch), encoder.watched(batch), 0
     readings: list[Reading] = []

@@ -1,22 +1,55 @@
-"""Text that means numbers, truth values, dates or times of day, and how to read it.
+"""Columns of Arrow as numbers, and text that means numbers, truth values, dates or times of day.
+
+Whatever made a table, its columns come as plain Arrow arrays. A type belongs to a *family* that
+says how it can be read: number, boolean, date, duration, text, dictionary (declared as a category),
+nothing (all null), or other. pyarrow is imported when a table is first read.
 
 A *reading* is one way to turn text into numbers. A column is read so only if every value of it,
-in every set, can be, or if each set has a reading of dates of its own and these cannot be mixed up
-("2014-01-31" and "31/01/2014"). Where two readings fit all values and disagree ("1,234" may be 1234
-or 1.234, "03/04/2020" a day in March or in April), the text is ambiguous and no guess is made.
+in every set, can be. Where two readings fit all values and disagree ("1,234" may be 1234 or 1.234,
+"03/04/2020" a day in March or in April), the text is ambiguous and no guess is made.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Sequence
+from functools import lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cospan.base.types import Bools, Floats, Index
+from cospan.base.types import Bools, Floats, Index, Values
 
-from .arrow import days, family, numbers, pa, pc
+__all__ = [
+    "AMBIGUOUS", "PARTS", "PLAIN", "READINGS", "ZONE", "arrow_csv", "as_texts", "boolean_pair",
+    "chosen", "coded", "common_float", "decoded", "family", "hours_of", "numbers", "one_batch",
+    "pa", "parsed", "pc", "plain_batch", "plain_schema", "plain_values", "pq", "text_parts",
+    "truths", "values_of",
+]  # fmt: skip
+
+
+class _Later:
+    """A module that is imported when something in it is asked for: arrays need no pyarrow."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        found = getattr(import_module(self._name), attribute)
+        setattr(self, attribute, found)
+        return found
+
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.csv as arrow_csv
+    import pyarrow.parquet as pq
+else:
+    pa, pc, pq, arrow_csv = map(
+        _Later, ("pyarrow", "pyarrow.compute", "pyarrow.parquet", "pyarrow.csv")
+    )
 
 #: Texts that stand for a missing value: those that Arrow takes for one in CSV files, and what
 #: statistics packages and people write.
@@ -35,8 +68,130 @@ LONGEST_TEXT = 2**16
 TRIED = 16  # texts that are tried before a whole column
 #: Bytes of texts that are looked at one by one at a time; each takes some 30 bytes meanwhile.
 STRIP = 2**18
-#: Between the readings of a column whose sets are written differently.
-_OR = " or "
+_PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+
+
+@lru_cache(maxsize=256)
+def family(type_: pa.DataType) -> str:
+    """How columns of this plain Arrow type can be read."""
+    types = pa.types
+    if types.is_dictionary(type_):
+        return "other" if types.is_nested(type_.value_type) else "dictionary"
+    families = {
+        "nothing": (types.is_null,),
+        "boolean": (types.is_boolean,),
+        "number": (types.is_integer, types.is_floating, types.is_decimal),
+        "date": (types.is_date, types.is_timestamp),
+        "duration": (types.is_duration, types.is_time),
+        "text": (types.is_string, types.is_large_string),
+    }
+    found = (name for name, kinds in families.items() if any(is_it(type_) for is_it in kinds))
+    return next(found, "other")
+
+
+@lru_cache(maxsize=256)
+def plain_type(type_: pa.DataType) -> pa.DataType:
+    """Without extension wrappers and views, which few functions of Arrow take."""
+    types = pa.types
+    if isinstance(type_, pa.BaseExtensionType):
+        return plain_type(type_.storage_type)
+    if types.is_dictionary(type_):
+        return pa.dictionary(type_.index_type, plain_type(type_.value_type), type_.ordered)
+    views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    return views.get(type_, type_)
+
+
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """The same columns, of plain types."""
+    return pa.schema([pa.field(field.name, plain_type(field.type)) for field in schema])
+
+
+def plain(array: pa.Array) -> pa.Array:
+    """A column of a plain type."""
+    while isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    type_ = plain_type(array.type)
+    return array if type_ == array.type else array.cast(type_)
+
+
+def plain_batch(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
+    """These columns of a batch, of plain types."""
+    if batch.schema.names != list(columns):
+        batch = batch.select(list(columns))
+    if all(plain_type(type_) == type_ for type_ in batch.schema.types):
+        return batch
+    return pa.RecordBatch.from_arrays([plain(column) for column in batch.columns], list(columns))
+
+
+def one_batch(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """Batches one below the other; a column of one may be empty or text in the next."""
+    tables = [pa.Table.from_batches([batch]) for batch in batches]
+    kinds: dict[str, set[str]] = {}
+    for field in {field for table in tables for field in table.schema}:
+        kinds.setdefault(field.name, set()).add(family(field.type))
+    mixed = {name: own for name, own in kinds.items() if len(own - {"nothing"}) > 1}
+    for k, table in enumerate(tables if mixed else ()):
+        for place, name in enumerate(table.column_names):
+            if name in mixed:
+                number = mixed[name] <= {"number", "boolean", "nothing"}
+                values = table.column(place).cast(pa.float64() if number else pa.string())
+                table = table.set_column(place, name, values)
+        tables[k] = table
+    whole = pa.concat_tables(tables, promote_options="permissive")
+    return whole.combine_chunks().to_batches()[0]
+
+
+def decoded(array: pa.Array) -> pa.Array:
+    """Values in the place of places in a dictionary."""
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def common_float(types: Collection[pa.DataType]) -> np.dtype:
+    """float32 when every column is float32 or float16, else float64."""
+    small = all(pa.types.is_float32(type_) or pa.types.is_float16(type_) for type_ in types)
+    return np.dtype(np.float32 if small else np.float64)
+
+
+def numbers(array: pa.Array) -> Floats:
+    """Numbers, truth values, dates (days since 1970) and durations (days); NaN where missing."""
+    if family(array.type) in ("date", "duration"):
+        array = days(array)
+    elif array.type != pa.float64():
+        array = pc.cast(array, pa.float64(), safe=False)
+    return np.asarray(array.to_numpy(zero_copy_only=False))
+
+
+def days(array: pa.Array) -> pa.Array:
+    """Dates, times and durations in days, to the last bit the same for every unit of the type."""
+    type_ = array.type
+    if pa.types.is_date32(type_):
+        return pc.cast(array.view(pa.int32()), pa.float64())
+    unit = "ms" if pa.types.is_date64(type_) else type_.unit
+    narrow = pa.types.is_time32(type_)
+    ticks = pc.cast(array.view(pa.int32() if narrow else pa.int64()), pa.int64())
+    gaps = np.asarray(array.is_null().to_numpy(zero_copy_only=False))
+    # Nanoseconds since 1970 have more digits than a float64, so whole days are split off first.
+    whole, rest = np.divmod(ticks.fill_null(0).to_numpy(), _PER_DAY[unit])
+    return pa.array(whole + rest / _PER_DAY[unit], mask=gaps)
+
+
+def hours_of(days: Floats) -> Floats:
+    """The time of day in hours, to the millisecond: the same time of two days is one number."""
+    return np.asarray(np.rint((days - np.floor(days)) * 86_400_000) / 3_600_000)
+
+
+def values_of(array: pa.Array) -> Values:
+    """A label or identifier column as NumPy values; with gaps, as objects with None."""
+    array = decoded(array)
+    number = pa.types.is_integer(array.type) or pa.types.is_floating(array.type)
+    if not array.null_count and (number or pa.types.is_boolean(array.type)):
+        return np.asarray(array.to_numpy(zero_copy_only=False))
+    found = array.to_pylist()
+    texts = [x if x is None or number or isinstance(x, str | bool) else str(x) for x in found]
+    return np.array(texts, dtype=object if array.null_count else np.str_)
+
+
+# ---- texts -------------------------------------------------------------------------------------
 
 
 class Coded(NamedTuple):
@@ -243,8 +398,6 @@ def parsed(texts: pa.Array, reading: str) -> pa.Array:
     >>> parsed(pa.array(["1.234,5", "2", "x"]), "comma").to_pylist()
     [1234.5, 2.0, None]
     """
-    if _OR in reading:
-        return pc.coalesce(*(parsed(texts, one) for one in single_readings(reading)))
     how = READINGS[reading]
     fitting = pc.match_substring_regex(texts, pattern=how.pattern)
     if not pc.any(fitting, min_count=0).as_py():
@@ -267,36 +420,6 @@ def chosen(fitting: Collection[str]) -> str:
     if len(fitting) > 1:
         return AMBIGUOUS
     return next(iter(fitting), "")
-
-
-def single_readings(reading: str) -> tuple[str, ...]:
-    """The single readings of a column, one or several."""
-    return tuple(reading.split(_OR))
-
-
-def in_two_orders(readings: Collection[str]) -> bool:
-    """Whether the day comes first in one of these readings, and the month in another."""
-    return all(
-        any(one.startswith(first) and "." not in one for one in readings)
-        for first in ("day", "month")
-    )
-
-
-def of_each(fitting: Collection[Collection[str]]) -> str:
-    """One reading for each set, given those that fit it, where all of them are dates; else "".
-
-    >>> of_each([{"iso date"}, {"day/month/year"}])
-    'iso date or day/month/year'
-    >>> of_each([{"month/day/year"}, {"day/month/year"}]), of_each([{"iso date"}, set()])
-    ('ambiguous', '')
-    """
-    own = {chosen(one) for one in fitting}
-    dates = {name for name, how in READINGS.items() if how.kind == "date"}
-    if not own <= {*dates, AMBIGUOUS} or len(own) < 2:
-        return ""
-    if AMBIGUOUS in own or in_two_orders(own):
-        return AMBIGUOUS
-    return _OR.join(name for name in READINGS if name in own)
 
 
 # ---- how texts are written ---------------------------------------------------------------------
