@@ -12,7 +12,7 @@ OF_THEIR_TIME = ("pyparsing<3.3",)
 
 #: What users install. The tools of the tests are any version that fits beside it; sites, linters
 #: and benchmarks are not needed.
-EXTRAS = ("app", "demo", "dask", "torch", "panel")
+EXTRAS = ("app", "demo", "dask", "torch")
 
 
 def oldest(requirement):

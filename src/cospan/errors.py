@@ -51,7 +51,6 @@ _EXTRAS = {
     "dask": "dask",
     "distributed": "dask",
     "torch": "torch",
-    "ot": "panel",
     "sentence_transformers": "embed",
 }
 

@@ -37,7 +37,6 @@ from cospan.model import JointFrame, ManyFrame, below_rate, set_number
 
 if TYPE_CHECKING:
     from cospan.estimator import AlignmentAngleClassifier
-    from cospan.measures import Panel
 
 SCHEMA = 2  # of the JSON; raised whenever something that was there is gone or means something else
 LISTED_ROWS = 100  # rows to check that the JSON has
@@ -349,20 +348,6 @@ class Comparison:
         tables = [score_columns(self.names, g.name, g.kept) for g in self.every_group]
         columns = {key: joined([table[key] for table in tables]) for key in tables[0]}
         return make_dataframe(columns, backend)
-
-    def panel(self, *, permutations: int = 199, random_state: int = 0) -> Panel:
-        """What other measures say about the same two sets; see :func:`cospan.measure_panel`."""
-        from cospan.measures import measure_panel
-
-        one = self if len(self.names) == 2 else self.pair(*self._farthest)
-        return measure_panel(
-            *(chunk.rows for chunk in one.samples),
-            units="own" if one.fitted.geometry.units == "own" else "raw",
-            permutations=permutations,
-            random_state=random_state,
-            angle=(float(one.size), None if math.isnan(one.p) else one.p),
-            feature_names=one.feature_names,
-        )
 
     # ---- on the way out ------------------------------------------------------------------------
 

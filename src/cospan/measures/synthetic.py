@@ -16,7 +16,7 @@ little their levels go with the rest of them, half of the real rows being judged
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -119,11 +119,12 @@ def fidelity(
     synthetic: Data,
     *,
     neighbours: int = NEIGHBOURS,
-    units: str = "own",
     rows: int = ROWS,
     random_state: int = 0,
 ) -> Fidelity:
     """Compare synthetic rows with the real ones they stand for.
+
+    Every feature is measured in units of its spread among the real rows.
 
     Parameters
     ----------
@@ -132,8 +133,6 @@ def fidelity(
         `real` to find copies of them.
     neighbours : int
         How far a row's ball reaches.
-    units : {"own", "raw"}
-        ``"own"`` divides every feature by its spread among the real rows.
     rows : int
         How many rows of each set are used at most, drawn at random.
     random_state : int
@@ -152,13 +151,7 @@ def fidelity(
     """
     k = as_count(neighbours, "neighbours")
     pair = read_pair(
-        real,
-        synthetic,
-        units=units,
-        rows=rows,
-        random_state=random_state,
-        names=("real", "synthetic"),
-        first_alone=True,
+        real, synthetic, units="first", rows=rows, seed=random_state, names=("real", "synthetic")
     )
     warn(pair.notes)
     n = len(pair.a)
@@ -316,9 +309,9 @@ def _misfits(
         for k in (0, 1) if others.shape[1] else ():
             own = np.flatnonzero(half == k)
             own = own[:: -(-own.size * others.shape[1] // MOST_NUMBERS)]
-            tree = _Tree(others[own], levels[own], len(values))
-            usual[half != k] += tree.misfit(others[half != k], levels[half != k])
-            found += tree.misfit(np.delete(made, group, axis=1), codes) / 2
+            misfit = _tree_of(others[own], levels[own], len(values))
+            usual[half != k] += misfit(others[half != k], levels[half != k])
+            found += misfit(np.delete(made, group, axis=1), codes) / 2
     return found, usual
 
 
@@ -335,31 +328,29 @@ def _places(rows: Floats, values: Floats) -> Index:
     return np.array([known.get(np.ascontiguousarray(row).tobytes(), -1) for row in rows])
 
 
-class _Tree:
-    """How often each value of a column occurs, given the others."""
+def _tree_of(others: Floats, codes: Index, n_values: int) -> Callable[[Floats, Index], Floats]:
+    """How often each value of a column occurs given the others, learned: what tells misfits.
 
-    def __init__(self, others: Floats, codes: Index, n_values: int) -> None:
-        from sklearn.tree import DecisionTreeClassifier
+    That is log(share / share given the others) of each row's value, 0 where that is below 0.
+    """
+    from sklearn.tree import DecisionTreeClassifier
 
-        n, d = others.shape
-        self.shares = np.bincount(codes, minlength=n_values) / n
-        different = np.count_nonzero(self.shares)
-        bits = np.log2(max(n * d, 2)) + (different - 1) / 2 * np.log2(n)
-        self._tree = DecisionTreeClassifier(
-            criterion="log_loss", min_impurity_decrease=bits / n, random_state=0
-        ).fit(others, codes)
-        leaves = self._tree.apply(others)
-        self._counts = np.zeros((self._tree.tree_.node_count, n_values))
-        np.add.at(self._counts, (leaves, codes), 1.0)
+    n, d = others.shape
+    shares = np.bincount(codes, minlength=n_values) / n
+    bits = np.log2(max(n * d, 2)) + (np.count_nonzero(shares) - 1) / 2 * np.log2(n)
+    tree = DecisionTreeClassifier(
+        criterion="log_loss", min_impurity_decrease=bits / n, random_state=0
+    ).fit(others, codes)
+    counts = np.zeros((tree.tree_.node_count, n_values))
+    np.add.at(counts, (tree.apply(others), codes), 1.0)
 
-    def misfit(self, others: Floats, codes: Index) -> Floats:
-        """log(share / share given the others) of each row's value, 0 where that is below 0."""
-        counts = self._counts[self._tree.apply(others)]
-        at = np.arange(len(codes)), np.maximum(codes, 0)
-        own = self.shares[at[1]]
+    def misfit(others: Floats, codes: Index) -> Floats:
+        leaves, own = counts[tree.apply(others)], shares[np.maximum(codes, 0)]
+        known = np.flatnonzero((codes >= 0) & (own > 0))  # what half the rows lack says nothing
         # One row more that has every value as often as all rows have it.
-        given = (counts[at] + own) / (counts.sum(axis=1) + 1)
+        given = (leaves[known, codes[known]] + own[known]) / (leaves[known].sum(axis=1) + 1)
         found = np.zeros(len(codes))
-        known = (codes >= 0) & (own > 0)  # a value that half of the rows do not have says nothing
-        found[known] = np.maximum(np.log(own[known] / given[known]), 0.0)
+        found[known] = np.maximum(np.log(own[known] / given), 0.0)
         return found
+
+    return misfit
