@@ -200,7 +200,6 @@ def test_threads_change_nothing(monkeypatch, dtype):
     A, B = rows(900, d=130, dtype=dtype), rows(800, d=130, seed=1, dtype=dtype)
     expected = JointFrame.fit(A, B, shrinkage=0.1)
     monkeypatch.setattr("cospan.base.arrays.host_threads", lambda *arrays: 3)
-    monkeypatch.setattr("cospan.base.arrays.THREADED_SIZE", 1)
     monkeypatch.setattr("cospan.model.scoring.HOST_BYTES", 1)
     pair = [Summary.of_chunks(cut(X, (77, 401)), exact=False) for X in (A, B)]
     found = JointFrame.from_summaries(*pair, shrinkage=0.1)

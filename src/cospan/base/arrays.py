@@ -26,8 +26,6 @@ from cospan.base.types import Array, Data, Namespace
 TILE_ROWS = 512
 # Bytes of rows that are shifted and multiplied at once: they stay in the cache.
 CACHE_BYTES = 2**23
-# Entries from which a pass over an array is worth the start of a thread.
-THREADED_SIZE = 2**22
 # Entries below which no BLAS was seen to share the factorization of a matrix among threads.
 BLAS_THREADS_FROM = 2**11
 
@@ -120,11 +118,6 @@ def squared_sizes(x: Array) -> Array:
     return real * real + imaginary * imaginary
 
 
-def columns(x: Array, index: Array) -> Array:
-    """x[:, index] for an integer index."""
-    return x[:, index] if is_numpy(x) else namespace(x).take(x, index, axis=1)
-
-
 def pick(x: Array, index: np.ndarray, axis: int = 0) -> Array:
     """x at places along an axis; the index, integers or a mask, lies on the host."""
     places = np.flatnonzero(index) if index.dtype == bool else index
@@ -190,16 +183,9 @@ class Held:
 
 
 @functools.cache
-def _controllers() -> tuple[ThreadpoolController, ThreadpoolController]:
-    """BLAS libraries whose number of threads is the process's, and those where it is a thread's."""
-    every = ThreadpoolController().select(user_api="blas")
-    own = [
-        pool["filepath"]
-        for pool in every.info()
-        if pool["internal_api"] == "openblas" and pool.get("threading_layer") == "openmp"
-    ]
-    shared = [pool["filepath"] for pool in every.info() if pool["filepath"] not in own]
-    return every.select(filepath=shared), every.select(filepath=own)
+def _blas() -> ThreadpoolController:
+    """The BLAS libraries of this process."""
+    return ThreadpoolController().select(user_api="blas")
 
 
 #: How many threads BLAS had before it was limited; None while it is not.
@@ -214,7 +200,7 @@ def _limit_blas() -> Callable[[], None]:
     """
     global _unlimited
     _unlimited = _counted()
-    libraries = _controllers()[0].lib_controllers
+    libraries = _blas().lib_controllers
     before = [library.get_num_threads() for library in libraries]
 
     def set_threads(numbers: Sequence[int]) -> None:
@@ -231,19 +217,15 @@ def _limit_blas() -> Callable[[], None]:
 
 
 def _counted() -> int:
-    pools = [pool for controller in _controllers() for pool in controller.info()]
-    return max((int(pool["num_threads"]) for pool in pools), default=1)
+    return max((int(pool["num_threads"]) for pool in _blas().info()), default=1)
 
 
 _one_blas_thread = Held(_limit_blas)
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Inside the block BLAS works in the thread that calls it and in no other."""
-    own = _controllers()[1]
-    with _one_blas_thread, own.limit(limits=1) if own.lib_controllers else nullcontext():
-        yield
+def one_blas_thread() -> Held:
+    """Inside a `with` of this BLAS works in the thread that calls it and in no other."""
+    return _one_blas_thread
 
 
 @contextmanager
@@ -324,15 +306,10 @@ def gram(x: Array) -> Array:
     """``xᴴ x``, symmetric (Hermitian) to the bit."""
     if not is_numpy(x) or 0 in x.shape:
         return matmul(adjoint(x), x)
-    matrix, transposed = _operand(x)
     if x.dtype.kind == "c":
-        herk = scipy.linalg.get_blas_funcs("herk", (matrix,))
-        # For rows in memory order the operand is xᵀ, and xᵀ(xᵀ)ᴴ is the conjugate of xᴴx.
-        upper = herk(1.0, matrix, trans=0 if transposed else 2)
-        upper = np.triu(upper.conj() if transposed else upper)
-        return np.asarray(upper + np.triu(upper, 1).conj().T)
-    syrk = scipy.linalg.get_blas_funcs("syrk", (matrix,))
-    return mirrored(syrk(1.0, matrix, trans=1 - transposed))
+        product = np.asarray(matmul(adjoint(x), x))
+        return np.asarray((product + product.conj().T) / 2)
+    return mirrored(add_gram(np.zeros((x.shape[1], x.shape[1]), x.dtype, order="F"), x))
 
 
 def add_gram(total: Any, x: Array) -> Array:
@@ -417,25 +394,3 @@ def shifted_blocks(
                 filled = 0
     if filled:
         yield buffer[:filled]
-
-
-def grand_total(x: Array) -> float:
-    """The sum of all entries; large NumPy arrays are summed by several threads."""
-    if is_numpy(x) and x.size >= THREADED_SIZE:
-        threads = host_threads(x)
-        return float(sum(in_threads(_quiet_sum, np.array_split(x, threads), threads)))
-    return _quiet_sum(x)
-
-
-def _quiet_sum(x: Array) -> float:
-    # NumPy's settings hold for one thread, so they are made where the sum is.
-    with np.errstate(over="ignore", invalid="ignore"):
-        return float(namespace(x).sum(x))
-
-
-def sum_of_squares(x: Array) -> float:
-    """Σ xᵢⱼ², without a second array of the size of x where that can be had."""
-    if is_numpy(x):
-        flat = x.ravel(order="K")
-        return float(flat @ flat)
-    return float(namespace(x).sum(x * x))

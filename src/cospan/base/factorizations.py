@@ -9,7 +9,6 @@ NumPy tall matrices are factored by Cholesky factors.
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
@@ -25,15 +24,12 @@ from cospan.base.arrays import (
     matmul,
     namespace,
 )
-from cospan.base.tolerance import NEARLY_ORTHONORMAL, SQUARES_KEEP_DIGITS, STILL
+from cospan.base.tolerance import NEARLY_ORTHONORMAL, STILL
 from cospan.base.types import AnyArray, Array, Floats
 
 # Block sizes of the compact-WY QR, for R alone and with an orthogonal factor to apply: the time is
 # flat between 32 and 64, and between 48 and 128, on the machines measured.
 R_BLOCK, Q_BLOCK = 48, 96
-# Attempts at a shift large enough for a Cholesky factor, each 100 times the one before: the first
-# is at the rounding error of the matrix, the last far above it.
-SHIFTS, SHIFT_STEP = 4, 100.0
 # Columns of LAPACK's workspace for the orthogonal factor: its own block size is 32, or at most 64.
 ORGQR_BLOCK = 64
 # Sweeps of Jacobi's method: it converges quadratically; ten are many.
@@ -144,9 +140,7 @@ def joint_rotation(matrices: Floats) -> Floats:
 def triangular_factor(x: AnyArray, *, overwrite: bool = False) -> AnyArray:
     """R of a thin QR of x, (min(rows, columns), columns)."""
     if not is_numpy(x):
-        with full_precision(x):
-            tall: Array = _cholesky_factor(x) if _is_tall(x) else x
-            return cast("AnyArray", namespace(x).linalg.qr(tall, mode="reduced")[1])
+        return cast("AnyArray", _thin_qr(x, want_q=False)[1])
     k = min(x.shape)
     if k == 0:
         return cast("AnyArray", np.zeros((0, x.shape[1]), dtype=x.dtype))
@@ -261,84 +255,28 @@ def _is_triangle(x: Array) -> bool:
     return not x[1:, 0].any() and not np.tril(x, -1).any()
 
 
-# ---- QR by Cholesky factors, in terms of the array-API standard alone ----------------------------
-#
-# The Cholesky factor R of G = XᵀX gives Q = X R⁻¹, orthonormal up to eps·κ(X)²; a second pass over
-# Q repairs that. Where there is no such factor, G gets a small multiple of the identity added and
-# one more pass is made. Q R is X to rounding whatever κ is; orthogonality is checked at the end.
+# ---- QR by Cholesky factors, outside NumPy -------------------------------------------------------
 
 
-def _is_tall(x: Array) -> bool:
-    """Is the matrix tall enough that products beat Householder vectors?"""
+def _thin_qr(x: Array, *, want_q: bool = True) -> tuple[Array, Array]:
+    """Q (where it is wanted) and R of an array outside NumPy.
+
+    The Cholesky factor R of G = XᵀX gives Q = X R⁻¹, orthonormal up to eps·κ(X)²; a second pass
+    repairs that. Where columns are too nearly dependent for it there are Householder vectors.
+    """
     rows, columns = x.shape
-    return bool(columns > 0 and rows >= 2 * columns)
-
-
-def _thin_qr(x: Array) -> tuple[Array, Array]:
-    """Q and R of an array outside NumPy."""
     with full_precision(x):
-        if _is_tall(x):
-            Q, G, R = _passes(x)
-            last = _cholesky(G) if _orthonormal(G) else None
+        first = _cholesky(adjoint(x) @ x) if 0 < 2 * columns <= rows else None
+        if first is not None:
+            Q = over_triangle(x, first)
+            G = adjoint(Q) @ Q
+            off = namespace(x).abs(G - identity(columns, G))
+            near = bool(namespace(x).sum(off**2) < NEARLY_ORTHONORMAL**2)
+            last = _cholesky(G) if near else None
             if last is not None:
-                return over_triangle(Q, last), last @ R
-        Q, R = namespace(x).linalg.qr(x, mode="reduced")  # columns too nearly dependent
+                return over_triangle(Q, last) if want_q else Q, last @ first
+        Q, R = namespace(x).linalg.qr(x, mode="reduced")
     return Q, R
-
-
-def _cholesky_factor(x: Array) -> Array:
-    """A square F with FᵀF = xᵀx, to rounding relative to ‖x‖ whatever the rank of x is."""
-    xp = namespace(x)
-    largest = xp.max(xp.abs(x), axis=0)
-    vanishing = (largest > 0) & (largest < SQUARES_KEEP_DIGITS)
-    if bool(xp.any(vanishing)):
-        # Squares of such columns are no numbers any more; in units of their own they are.
-        size = xp.where(vanishing, largest, xp.ones_like(largest))[None, :]
-        return _cholesky_factor(x / size) * size
-    _, G, R = _passes(x)
-    last = _cholesky(G) if _orthonormal(G) else None
-    if last is None:
-        # Directions that x does not have stay near 0 in G; the passes before have brought all
-        # others near 1, so the halved digits of an eigenvalue do no harm here.
-        values, vectors = xp.linalg.eigh(G)
-        last = xp.sqrt(xp.clip(values, 0.0, math.inf))[:, None] * adjoint(vectors)
-    # A column of zeros stays one, as it does under Householder vectors: a feature that does not
-    # vary is known by it, however small its rounding would be.
-    return xp.where((largest > 0)[None, :], last @ R, xp.zeros_like(R))
-
-
-def _passes(x: Array) -> tuple[Array, Array, Array]:
-    """Q, its Gram matrix and R with x = Q R, after one pass or, if need be, two."""
-    G = adjoint(x) @ x
-    step = _cholesky(G)
-    if step is None:
-        step = _shifted(G)
-    Q, R = over_triangle(x, step), step
-    G = adjoint(Q) @ Q
-    if _orthonormal(G):
-        return Q, G, R
-    step = _shifted(G)
-    Q, R = over_triangle(Q, step), step @ R
-    return Q, adjoint(Q) @ Q, R
-
-
-def _orthonormal(G: Array) -> bool:
-    xp = namespace(G)
-    off = G - identity(G.shape[0], G)
-    return bool(xp.sum(xp.abs(off) ** 2) < NEARLY_ORTHONORMAL**2)
-
-
-def _shifted(G: Array) -> Array:
-    """Cholesky factor of G plus a multiple of the identity near its rounding error."""
-    xp, n = namespace(G), G.shape[0]
-    trace = float(xp.sum(xp.abs(xp.linalg.diagonal(G))))
-    shift = n * float(xp.finfo(G.dtype).eps) * trace if trace > 0 else 1.0
-    for _ in range(SHIFTS):
-        found = _cholesky(G + shift * identity(n, G))
-        if found is not None:
-            return found
-        shift *= SHIFT_STEP
-    return math.sqrt(shift) * identity(n, G)  # any regular matrix keeps x = Q R true
 
 
 def _cholesky(G: Array) -> Array | None:
@@ -348,4 +286,5 @@ def _cholesky(G: Array) -> Array | None:
         R = xp.linalg.cholesky(G, upper=True)
     except (np.linalg.LinAlgError, RuntimeError):  # torch raises a RuntimeError of its own
         return None
-    return R if bool(xp.all(xp.isfinite(xp.linalg.diagonal(R)))) else None
+    diagonal = xp.linalg.diagonal(R)
+    return R if bool(xp.all(xp.isfinite(diagonal))) and bool(xp.all(diagonal != 0)) else None

@@ -266,8 +266,7 @@ def gsvdvals(
     >>> round(float(c[0]), 12), round(float(s[0]), 12)
     (0.6, 0.8)
     """
-    A, B, tolerances = _as_pair(A, B, tol, as_flag(check_finite, "check_finite"))
-    found = decompose(A, B, tolerances, Wanted(uv=False, frame=False))
+    found = gsvd(A, B, tol=tol, compute_uv=False, check_finite=check_finite)
     return found.c, found.s
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from cospan.base import arrays, factorizations
 from cospan.base.tolerance import SQUARES_ARE_SAFE
-from cospan.base.types import Array
+from cospan.base.types import Array, Bools
 from cospan.decomposition.cosine_sine import (
     cosines_and_sines,
     full_rank,
@@ -63,11 +63,10 @@ class Tolerances(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """Whether to compute U and V, and square ones; without `frame` c and s alone count."""
+    """Whether to compute U and V, and square ones."""
 
-    uv: bool = True
-    full: bool = False
-    frame: bool = True
+    uv: bool
+    full: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,15 +92,10 @@ def decompose(A: Array, B: Array, tolerances: Tolerances, wanted: Wanted) -> Fac
     # Exactly zero columns, dead pixels say, have no part in any direction.
     alive = _living_columns(A, B)
     if alive is not None:
-        index = arrays.namespace(alive).nonzero(alive)[0]
-        A, B = arrays.columns(A, index), arrays.columns(B, index)
+        A, B = arrays.pick(A, alive, axis=1), arrays.pick(B, alive, axis=1)
     (A, exponent_a), (B, exponent_b) = _scaled(A), _scaled(B)
-    exponents = exponent_a, exponent_b
-    core = _in_steps(A, B, tolerances, wanted)
-    if not wanted.frame:
-        c, s, H = _unscaled(replace(core, H=0 * core.H), *exponents)
-        return Factors(c, s, H, None, None, core.blocks)
-    return _restored(core, alive, exponents, wanted)
+    core = _in_steps(A, B, tolerances, wanted.uv)
+    return _restored(core, alive, (exponent_a, exponent_b), wanted)
 
 
 def _of_nothing(A: Array, B: Array, wanted: Wanted) -> Factors:
@@ -124,7 +118,7 @@ class _Reduced(NamedTuple):
     restore: Callable[[Array], Array]  # small left factor -> left factor of the original rows
 
 
-def _in_steps(A: Array, B: Array, tolerances: Tolerances, wanted: Wanted) -> Factors:
+def _in_steps(A: Array, B: Array, tolerances: Tolerances, want_uv: bool) -> Factors:
     """The GSVD of a scaled pair, by way of a smaller one."""
     # Few rows: the frame lives in their span, so work there.
     A, B, span = _into_row_space(A, B)
@@ -132,12 +126,12 @@ def _in_steps(A: Array, B: Array, tolerances: Tolerances, wanted: Wanted) -> Fac
     tall = A.shape[0] + B.shape[0] > 3 * A.shape[1]
     a, b = (_reduced(X, tall) for X in (A, B))
     try:
-        core = _joint(a.matrix, b.matrix, tolerances, wanted)
+        core = _joint(a.matrix, b.matrix, tolerances, want_uv)
     except _RankInDoubtError:  # singular values of A and B by themselves will tell
         a = _with_rows(a, *full_rank(a.matrix, tolerances.a))
         b = _with_rows(b, *full_rank(b.matrix, tolerances.b))
-        core = _joint(a.matrix, b.matrix, tolerances, wanted, ranks_known=True)
-    if span is not None and wanted.frame:
+        core = _joint(a.matrix, b.matrix, tolerances, want_uv, ranks_known=True)
+    if span is not None:
         core = replace(core, H=arrays.matmul(core.H, arrays.adjoint(span)))
     U = None if core.U is None else a.restore(core.U)
     V = None if core.V is None else b.restore(core.V)
@@ -173,14 +167,14 @@ def _with_rows(a: _Reduced, basis: Array, matrix: Array) -> _Reduced:
 
 
 def _joint(
-    A: Array, B: Array, tolerances: Tolerances, wanted: Wanted, *, ranks_known: bool = False
+    A: Array, B: Array, tolerances: Tolerances, want_uv: bool, *, ranks_known: bool = False
 ) -> Factors:
     """The GSVD of a scaled and reduced pair.
 
     With `ranks_known` both have as many rows as their rank, and there is no doubt.
     """
     Q1, Q2, T, triangular = _orthogonal_stack(A, B, tolerances.stack)
-    c, s, W, U, V = cosines_and_sines(Q1, Q2, wanted.uv)
+    c, s, W, U, V = cosines_and_sines(Q1, Q2, want_uv)
     flipped = arrays.adjoint(W)
     H = factorizations.times_triangle(flipped, T) if triangular else arrays.matmul(flipped, T)
     m = H.shape[0]
@@ -194,7 +188,7 @@ def _joint(
     if rank_a + rank_b < m:  # a direction that neither has: the tolerances disagree
         raise _RankInDoubtError
     blocks = Blocks(m - rank_b, rank_a + rank_b - m, m - rank_a)
-    return _in_blocks(Factors(c, s, H, U, V, blocks), wanted.frame)
+    return _in_blocks(Factors(c, s, H, U, V, blocks))
 
 
 def _orthogonal_stack(A: Array, B: Array, tol: float) -> tuple[Array, Array, Array, bool]:
@@ -219,7 +213,7 @@ def _orthogonal_stack(A: Array, B: Array, tol: float) -> tuple[Array, Array, Arr
     return Q[:p, :], Q[p:, :], T, triangular
 
 
-def _in_blocks(f: Factors, frame: bool) -> Factors:
+def _in_blocks(f: Factors) -> Factors:
     """Exact 0 and 1 outside the shared block, the rest of U and V cut off, and order in H."""
     (r, _, t), m = f.blocks, sum(f.blocks)
     xp = arrays.namespace(f.c)
@@ -229,8 +223,7 @@ def _in_blocks(f: Factors, frame: bool) -> Factors:
     U = None if f.U is None else f.U[:, : m - t]
     V = None if f.V is None else f.V[:, r:]
     U, V = reorthogonalized(U, V, c[: m - t], s[r:])
-    f = Factors(c, s, f.H, U, V, f.blocks)
-    return _ordered(f) if frame else f
+    return _ordered(Factors(c, s, f.H, U, V, f.blocks))
 
 
 def _ordered(f: Factors) -> Factors:
@@ -258,17 +251,17 @@ def _ordered(f: Factors) -> Factors:
 # ---- dead columns, signs and scales -----------------------------------------------------------
 
 
-def _living_columns(A: Array, B: Array) -> Array | None:
+def _living_columns(A: Array, B: Array) -> Bools | None:
     """Mask of the columns that are not zero in both, or None where that is all of them."""
     if arrays.is_numpy(A) and A.shape[0] and bool(A[0].all()):
         return None  # one row without a zero is enough to know
     xp = arrays.namespace(A, B)
-    alive = xp.any(A != 0, axis=0) | xp.any(B != 0, axis=0)
-    return None if bool(xp.all(alive)) else alive
+    alive = arrays.to_numpy(xp.any(A != 0, axis=0) | xp.any(B != 0, axis=0))
+    return None if alive.all() else alive
 
 
 def _restored(
-    core: Factors, alive: Array | None, exponents: tuple[int, int], wanted: Wanted
+    core: Factors, alive: Bools | None, exponents: tuple[int, int], wanted: Wanted
 ) -> Factors:
     """The GSVD of the rows as they were given: all columns, their scale, signs.
 
@@ -284,9 +277,9 @@ def _restored(
     turned = core.H * arrays.adjoint(phase[None, :])
     c, s, H = _unscaled(replace(core, H=turned), *exponents)
     if alive is not None:  # zero columns are put back
-        position = xp.cumulative_sum(xp.astype(alive, xp.int64)) - 1
+        place = np.where(alive, np.cumsum(alive) - 1, H.shape[1])
         padded = xp.concat((H, arrays.zeros((H.shape[0], 1), H)), axis=1)
-        H = arrays.columns(padded, xp.where(alive, position, H.shape[1]))
+        H = arrays.pick(padded, place, axis=1)
     return Factors(c, s, H, U, V, core.blocks)
 
 

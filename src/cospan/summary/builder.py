@@ -277,7 +277,7 @@ class MomentTree:
             low = (weight @ block) / n
             block *= xp.sqrt(weight)[:, None]
         factor = compacted(block)
-        return Moments(n, mean, low, arrays.sum_of_squares(factor), factor, True)
+        return Moments(n, mean, low, float(xp.sum(factor * factor)), factor, True)
 
 
 class MomentSum:
