@@ -134,7 +134,7 @@ def _no_rows(X: object, name: str) -> str | None:
     if is_array(X) and str(getattr(X, "layout", "")).startswith("torch.sparse"):
         return f"sparse tensor; pass {name}.to_dense() if it fits in memory."
     if hasattr(X, "matvec") and hasattr(X, "rmatvec"):
-        return f"{kind}, which has no rows to read; only cospan.gsvds takes operators."
+        return f"{kind}, which has no rows to read; multiply it out."
     if _is_lazy_frame(X):
         return f"{kind}; collect() it first."
     if isinstance(X, (str, bytes, os.PathLike)):

@@ -11,9 +11,7 @@ A name that stands for a device or for the process's own output (``/dev/stdout``
 
 from __future__ import annotations
 
-import glob
 import os
-import platform
 import re
 import secrets
 import shutil
@@ -22,7 +20,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from zlib import crc32
 
 from cospan.errors import CospanError, InputError
 
@@ -74,7 +71,6 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     ['a.txt']
     """
     target = check_output(path)
-    _remove_left_over(target)
     temporary = _temporary_for(target)
     try:
         yield temporary
@@ -94,32 +90,6 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         with suppress(FileNotFoundError):
             temporary.unlink()
-
-
-def _remove_left_over(target: Path) -> None:
-    """Take away what runs on this machine that were killed had written for this file."""
-    stem, suffix = map(glob.escape, (target.stem[:LONGEST_STEM], target.suffix))
-    for file in target.parent.glob(f".{stem}-{_machine()}-*-*.part{suffix}"):
-        pid = file.name.removesuffix(f".part{target.suffix}").split("-")[-2]
-        if pid.isdigit() and not _is_running(int(pid)):
-            with suppress(OSError):  # another run may be quicker
-                file.unlink()
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        if os.name == "posix":  # elsewhere to ask is to end it
-            os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass
-    return True
-
-
-def _machine() -> str:
-    """Some letters for the machine, as a folder may be shared by several."""
-    return f"{crc32(platform.node().encode()):08x}"
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
@@ -157,8 +127,8 @@ def _temporary_for(target: Path) -> Path:
         with suppress(OSError):
             old = target.stat().st_mode & 0o777  # a private file stays private
     folder = Path(tempfile.gettempdir()) if stream else target.parent
-    whose = f"{_machine()}-{os.getpid()}-{secrets.token_hex(8)}"  # a name that nobody has
-    name = f".{target.stem[:LONGEST_STEM]}-{whose}.part{target.suffix}"
+    # a name that nobody has
+    name = f".{target.stem[:LONGEST_STEM]}-{secrets.token_hex(8)}.part{target.suffix}"
     mode = 0o600 if stream or old is not None else 0o666
     try:
         os.close(os.open(folder / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))

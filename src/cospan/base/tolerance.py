@@ -28,8 +28,6 @@ SURELY = 10.0
 WELL_CONDITIONED = 8.0
 # Directions weaker than this in the stack do not show in AᴴA + BᴴB: its square is rounding.
 GRAM_RANK = 1e-7
-# LSMR stops where its residuals are this small: ARPACK takes products for exact.
-LSMR_ACCURACY = 1e-14
 # Radians: a smaller turn of joint diagonalization changes nothing that counts.
 STILL = 1e-9
 # Eigenvalues closer than this, relative to their range, count as one: any basis of theirs will do.

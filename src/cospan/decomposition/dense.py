@@ -210,7 +210,7 @@ def gsvd(
     See Also
     --------
     gsvdvals : c and s alone.
-    gsvds : a few extreme directions of large sparse matrices or operators.
+    gsvds : a few extreme directions of large sparse matrices.
     scipy.linalg.cossin : the decomposition of a matrix with orthonormal columns.
 
     Notes
