@@ -6,6 +6,7 @@ Sentences on single findings are those of :mod:`cospan.wording`.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -33,14 +34,17 @@ def comparison_sentences(found: Comparison) -> tuple[str, ...]:
     """What a comparison found, most important first; of many sets how many pairs differ."""
     if len(found.names) == 2:
         return verdict_sentences(found.verdict)
-    farthest, closest = found.by_size[0], found.by_size[-1]
-    lines = [headline(found)]
-    for word, pair in (("most", farthest), ("least", closest)):
-        a, b = set_names([found.names[k] for k in pair])
-        times = of_hundred(found.sizes[pair])
-        lines.append(f"{a} and {b} differ {word}: told apart {times} times in 100 (guessing: 50).")
+    lines, findings = [headline(found)], found.findings
+    if found.differing == ():
+        findings = tuple(one for one in findings if one.kind == "repeated rows")
+    else:
+        for word, pair in (("most", found.by_size[0]), ("least", found.by_size[-1])):
+            a, b = set_names([found.names[k] for k in pair])
+            times = of_hundred(found.sizes[pair])
+            said = f"told apart {times} times in 100 (guessing: 50)"
+            lines.append(f"{a} and {b} differ {word}: {said}.")
     first = [sentence(one, found.verdict.sets, found.verdict.kinds.get(one.column, "number"))
-             for one in found.findings if one.kind not in SCHEMA]  # fmt: skip
+             for one in findings if one.kind not in SCHEMA]  # fmt: skip
     a, b = set_names(found.farthest)
     lines += [f"From {a} to {b}: {text}" for text in first[:3]]
     return (*(str(change) for change in found.schema_changes), *lines)
@@ -138,21 +142,19 @@ def interval_words(size: Size) -> str:
 
 
 def sets_lead(found: Comparison) -> str:
-    """The second sentence on more than two sets: the columns that differ in most pairs."""
-    if len(found.names) == 2:
-        return columns_lead(found)
-    a, b = set_names(found.farthest)
-    if found.differing is None or found.image_shape is not None or found.features.nameless:
-        return f"{a} and {b} differ most."
+    """The second sentence on more than two sets: the column that differs in most pairs."""
+    if found.differing == ():
+        return "Nothing tells their rows apart better than guessing."
     times: dict[str, int] = {}
-    for i, j in found.differing:
-        for one in found.pair(i, j).features.changed:
-            times[one.name] = times.get(one.name, 0) + 1
+    if found.image_shape is None and not found.features.nameless:
+        for pair in found.differing or ():
+            for one in found.pair(*pair).features.changed:
+                times[one.name] = times.get(one.name, 0) + 1
     if not times:
-        return f"{a} and {b} are farthest apart."
-    first = sorted(times, key=lambda name: -times[name])
-    where = "every pair" if times[first[0]] == len(found.by_size) else "most pairs"
-    return f"{a} and {b} differ most. {quoted(first[0])} differs in {where}."
+        return f"{' and '.join(set_names(found.farthest))} are farthest apart."
+    first = max(times, key=lambda name: times[name])
+    where = "every pair" if times[first] == len(found.by_size) else "most pairs"
+    return f"{quoted(first)} differs in {where}."
 
 
 # ---- over time ---------------------------------------------------------------------------------
@@ -237,6 +239,12 @@ def episode_sentence(one: Episode) -> str:
         several = len(one.columns) > 1
         return f"Since {since}, {names} differ{'' if several else 's'} from the reference."
     return f"From {since} to {day_text(one.end)}, {names} differed from the reference."
+
+
+def change_sentence(one: Episode, found: Monitoring) -> str:
+    """What its first column was and became, where a finding of the alarm's window says it."""
+    findings = [f for f in one.findings if f.column in one.columns[:1]]
+    return next(iter(window_sentences(replace(one.alarm, findings=tuple(findings)), found)), "")
 
 
 def window_sentences(one: Window, found: Monitoring) -> tuple[str, ...]:

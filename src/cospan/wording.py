@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
@@ -71,27 +70,18 @@ def set_names(sets: Sequence[str]) -> tuple[str, ...]:
     return tuple(map(set_name, sets))
 
 
-#: A column that was named before, as in a table.
-IT = "it"
-
-
-def sentence(one: Finding, sets: Sequence[str], kind: str = "number", *, named: bool = True) -> str:
-    """One sentence on a finding; `kind` is that of its column, which is `named` or just "it".
+def sentence(one: Finding, sets: Sequence[str], kind: str = "number") -> str:
+    """One sentence on a finding; `kind` is that of its column.
 
     >>> one = Finding("mean", "tenure", a=32.4, b=45.1, effect=0.5)
     >>> sentence(one, ("January", "July"))
     'tenure rose from 32.4 to 45.1.'
-    >>> sentence(one, ("January", "July"), named=False)
-    'It rose from 32.4 to 45.1.'
     """
     a, b = set_names(sets)
-    if not named or one.column == IT:  # a column may really be called so
-        one = replace(one, column=f"'{IT}'" if named else IT)
     text = _WRITERS[one.kind](one, (a, b), kind)
     if one.where is not None and one.kind != "inside":
         text += f", but only where {quoted(one.where[0])} = {quoted(one.where[1])}"
-    names = [quoted(name) for name in (one.column, one.second) if name != IT]
-    first = text.startswith(tuple(f"{name} " for name in names))
+    first = text.startswith((f"{quoted(one.column)} ", f"{quoted(one.second)} "))
     return f"{text if first else text[:1].upper() + text[1:]}."
 
 
@@ -158,8 +148,7 @@ def _shape(one: Finding, sets: Pair, kind: str) -> str:
         return f"{quoted(one.column)} is outside the range of {sets[0]} in {share} of {sets[1]}"
     x, y = shares_text(one.a, one.b)
     value = value_text(float(one.detail), kind)
-    what = "values" if one.column == IT else f"rows with {quoted(one.column)}"
-    return f"{what} up to {value} {_moved(one)} from {x} to {y}"
+    return f"rows with {quoted(one.column)} up to {value} {_moved(one)} from {x} to {y}"
 
 
 def _level(one: Finding, sets: Pair, kind: str) -> str:
@@ -168,7 +157,6 @@ def _level(one: Finding, sets: Pair, kind: str) -> str:
         return _share(one, f"{name} is {'a ' if one.part else ''}{level}", sets)
     x, y = shares_text(one.a, one.b)
     what = f"{level}s in {name}" if one.part else f"{name} = {level}"
-    what = level if one.column == IT and not one.part else what
     what = f"rare values of {name}" if one.detail == OTHER else what
     return f"{what} {_moved(one)} from {x} to {y}"
 
@@ -234,10 +222,7 @@ def _relation(one: Finding, sets: Pair, kind: str) -> str:
     ends = ((one.column, one.part), (one.second, one.detail))
     first, second = (f"{quoted(c)} = {quoted(level)}" if level else quoted(c) for c, level in ends)
     moved = _moved(one) if min(one.a, one.b) > -0.005 else "went"  # -0.00 is 0.00
-    what = f"its correlation with {second}"
-    if one.column != IT or one.part:
-        what = f"the correlation of {first} and {second}"
-    return f"{what} {moved} from {x} to {y}"
+    return f"the correlation of {first} and {second} {moved} from {x} to {y}"
 
 
 def _inside(one: Finding, sets: Pair, kind: str) -> str:

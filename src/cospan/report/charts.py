@@ -16,10 +16,8 @@ from cospan.base.types import Floats
 from cospan.evidence import Size
 
 from .document import Chart
-from .drawing import LETTER, LINE, LOOKS, Drawing, Mark, apart, lanes, line, short
+from .drawing import LETTER, LINE, LOOKS, Drawing, Mark, lanes, line, short
 
-#: Hills that differ by so little of their height are one.
-SAME_HILL = 0.05
 #: What is drawn of a column: the outer values are clipped.
 ENDS = (0.01, 0.99)
 #: Bins of a histogram; whole numbers have one each while they are so few.
@@ -57,19 +55,14 @@ def hills(scores: Sequence[Floats], names: Names) -> Chart:
         made.path(f"{outline}L{width:g} {bottom:g}L0 {bottom:g}Z", f"f{look}")
         made.path(outline, f"l l{look}")
     made.path(f"M0 {bottom + 0.5:g}H{width:g}", "ax2")
-    # A name is where its hill is most above the other one; of hills that are one, side by side.
-    gaps = [curves[k] - curves[1 - k] for k in (0, 1)]
-    if min(gap.max() for gap in gaps) < SAME_HILL * top:
-        gaps = curves
-    at = [float(x[gap.argmax()]) for gap in gaps]
-    if abs(at[0] - at[1]) < 90:
+    at = [float(x[curve.argmax()]) for curve in curves]
+    if abs(at[0] - at[1]) < 90:  # side by side, so that they do not touch
         middle, side = (at[0] + at[1]) / 2, 60 if at[1] >= at[0] else -60
         at = [middle - side, middle + side]
     for place, name, look in zip(at, names, "ab", strict=True):
         reach = 0.6 * LETTER * len(short(name, 20))
         place = min(max(place, reach), width - reach)
-        under = np.abs(x - place) <= max(reach, x[1])  # also where a name is shorter than a step
-        highest = min(float(y[under].min()) for y in heights)
+        highest = float(np.interp(place, x, np.minimum(*heights)))
         made.text(place, max(highest - 8, 12), short(name, 20), f"n x{look}", "middle")
     made.ends(186, f"← looks like {short(names[0])}", f"looks like {short(names[1])} →")
     return made.chart()
@@ -106,14 +99,6 @@ def interval(size: Size) -> Chart:
     """One size of many, from 50 to 100."""
     title = f"{100 * size:.0f} of 100, interval {100 * size.low:.0f} to {100 * size.high:.0f}"
     return lanes(title, [("", [Mark("gr", 0, 1, 4), *_marks(size, 10)], "")], 200, 16).chart()
-
-
-def leaning(score: float, names: Names) -> Chart:
-    """How much one row looks like B rather than A."""
-    title = f"{share_text(score)} {names[1]}, {share_text(1 - score)} {names[0]}"
-    dot = Mark("db" if score > 0.5 else "da", score, None, 10)
-    marks = [Mark("gr", 0, 1, 4), Mark("iv", 0.495, 0.505, 10), dot]
-    return lanes(title, [("", marks, "")], 120, 16).chart()
 
 
 def _marks(size: Size, dot: float) -> list[Mark]:
@@ -213,26 +198,12 @@ def bars(values: Sequence[float], names: Names, words: Words, title: str) -> Cha
     return lanes(title, rows, 216, 28, left=left, right=right).chart()
 
 
-def moved_columns(steps: Sequence[tuple[str, float, bool]], width: float = 1088) -> Chart:
-    """How far the average of each column moved, in its spread, the farthest first."""
-    made = Drawing(width, 112, "How far each column moved, the farthest first")
-    top, step = max((far for _, far, _ in steps), default=1.0) or 1.0, (width - 40) / len(steps)
-    for k, (name, far, changed) in enumerate(steps):
-        high, said = 100 * far / top, f"{name}: {far:.2f} of its spread"
-        look = "p0" if changed else "p1"
-        made.rect(40 + k * step, 106 - high, max(0.8 * step, 0.6), high, look, said)
-    made.path(f"M40 106.5H{width:g}", "ax2")
-    for y, far in ((110, 0.0), (12, top)):
-        made.text(32, y, f"{far:.2g}", anchor="end")
-    return made.chart()
-
-
 # ---- two columns in two sets -------------------------------------------------------------------
 
 
 def by_another(
     x: Sequence[Floats], y: Sequence[Floats], names: Names, title: str, words_x: Words,
-    words_y: Words, *, wide: bool = False,
+    words_y: Words, *, width: float = 216,
 ) -> Chart | None:  # fmt: skip
     """The average of one column along another, in two sets; None where there is no line."""
     both = np.concatenate(x)
@@ -245,8 +216,8 @@ def by_another(
         return None
     low, high = float(np.nanmin(curves)), float(np.nanmax(curves))
     low = 0.0 if 0 <= low < 0.5 * high else low - 0.08 * (high - low)
-    width, bottom, height = (320.0, 110.0, 132.0) if wide else (216.0, 72.0, 92.0)
-    made, room, bins = Drawing(width, height, title), width - 40, len(edges) - 1
+    bottom, room, bins = width // 3, width - 40, len(edges) - 1
+    made = Drawing(width, bottom + 20, title)
     at, ends = (np.arange(bins) + 0.5) / bins * room, []
     for curve, part, look in zip(curves, known, "ab", strict=True):
         up = bottom - (bottom - 8) * (curve[part] - low) / (high - low)
@@ -256,14 +227,17 @@ def by_another(
         made.path(outline, f"l l{look}")
         ends.append((float(up[-1]), words_y(float(curve[part][-1]))))
     made.path(f"M0 {bottom + 0.5:g}H{room:g}", "ax2")
-    for up_at, (_, words), look in zip(apart([end[0] for end in ends]), ends, "ab", strict=True):
-        made.text(room + 2, min(up_at + 4, bottom + 8), words, f"n x{look}")
+    (up_a, words_a), (up_b, words_b) = ends
+    if abs(up_a - up_b) < LINE:  # so far apart that they do not touch
+        up_a, up_b = (up_a - LINE, up_b) if up_a < up_b else (up_a, up_a - LINE)
+    made.text(room + 2, up_a + 4, words_a, "n xa")
+    made.text(room + 2, up_b + 4, words_b, "n xb")
     for k in range(bins):
         said = [f"{words_x(float(edges[k]))} to {words_x(float(edges[k + 1]))}"]
         for name, curve in zip(names, curves, strict=True):
             said += [f"{name} {words_y(float(curve[k]))}"] if curve[k] == curve[k] else []
         made.rect(k * room / bins, 0, room / bins, bottom, "sv", "\n".join(said))
-    made.ends(height - 4, words_x(float(edges[0])), words_x(float(edges[-1])), room)
+    made.ends(bottom + 16, words_x(float(edges[0])), words_x(float(edges[-1])), room)
     return made.chart()
 
 
@@ -278,7 +252,7 @@ def _averages(x: Floats, y: Floats, edges: Floats) -> Floats:
 
 def by_level(
     x: Sequence[Floats], y: Sequence[Floats], levels: Sequence[str], names: Names, title: str,
-    words: Words, *, wide: bool = False,
+    words: Words, *, width: float = 216,
 ) -> Chart | None:  # fmt: skip
     """The average of a number inside each of the most frequent levels, in two sets."""
     edges = np.arange(len(levels) + 1, dtype=np.float64) - 0.5
@@ -295,7 +269,7 @@ def by_level(
                  Mark("da", a, None, 10, said), Mark("db", b, None, 10, said)]  # fmt: skip
         rows.append((short(levels[k], 11), marks, said))
     right = 12 + LETTER * max(len(said) for *_, said in rows)
-    return lanes(title, rows, 320 if wide else 216, 22, left=84, right=right).chart()
+    return lanes(title, rows, width, 22, left=84, right=right).chart()
 
 
 # ---- rows, parts, what could not be seen -------------------------------------------------------
@@ -399,7 +373,7 @@ def _times(size: float) -> str:
 
 
 def over_sets(names: Names, rows: Sequence[tuple[float, ...]], words: Words, title: str) -> Chart:
-    """One column over the sets: (median, first, third quartile, 5%, 95%), or (share,)."""
+    """One column over the sets: (average, first, third quartile, 5%, 95%), or (share,)."""
     values = [v for row in rows for v in row if v == v]
     share = all(len(row) == 1 for row in rows)
     low, high = 0.0 if share else min(values, default=0.0), max(values, default=1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -26,10 +26,10 @@ from cospan.wording import SHARED, TIMES, sentence, set_names, smallest_words, v
 
 from . import charts
 from .document import Block, Cell, Chart, Figure, Figures, Fold, Section, table
-from .drawing import LOOKS, for_phones, short
+from .drawing import LOOKS, short
 
-#: Columns that are listed, those without a change that are not folded, those drawn as bars.
-MOST_COLUMNS, MOST_STILL, MOST_BARS = 40, 12, 300
+#: Columns that are listed, and those without a change that are not folded.
+MOST_COLUMNS, MOST_STILL = 40, 12
 #: Relations with a picture, by how much those changed at least, and columns over many sets.
 PICTURED, CLEAR, MOST_FIGURES = 3, 0.05, 24
 #: What a change is called in the table of columns, downwards and upwards where that matters.
@@ -67,6 +67,7 @@ class Subject:
         self.found, self.names = found, set_names(found.names)
         self.looks = (LOOKS * len(found.names))[: len(found.names)]
         self.many, self.pictures = len(found.names) > 2, found.image_shape is not None
+        self.named = not self.pictures and not found.features.nameless  # columns say something
 
     @cached_property
     def sides(self) -> dict[str, Side]:
@@ -92,7 +93,7 @@ class Subject:
                     rows.append(Example(k, name, score[str(name)], row))
         return sorted(rows, key=lambda one: one.score)
 
-    def along(self, first: str, second: str, wide: bool = False) -> tuple[Chart, str] | None:
+    def along(self, first: str, second: str, width: float = 216) -> tuple[Chart, str] | None:
         """One column along another; of a level against a number the number is what varies."""
         x, y = self.sides.get(first), self.sides.get(second)
         if x is None or y is None or (x.levels is not None and y.levels is not None):
@@ -102,20 +103,10 @@ class Subject:
         text, names = f"{second} on average, by {first}.", self.names[:2]
         pair = x.values[:2], y.values[:2]
         if x.levels is not None:
-            chart = charts.by_level(*pair, x.levels, names, text, y.words, wide=wide)
+            chart = charts.by_level(*pair, x.levels, names, text, y.words, width=width)
         else:
-            chart = charts.by_another(*pair, names, text, x.words, y.words, wide=wide)
+            chart = charts.by_another(*pair, names, text, x.words, y.words, width=width)
         return None if chart is None else (chart, text)
-
-    def holding(self, name: str, column: str) -> list[Floats]:
-        """A value a row of two sets: the column's own, or 1 where it holds a level or lacks one."""
-        side = self.sides[column]
-        if name == column:
-            return list(side.values[:2])
-        names = [f"{column} = {level}" for level in side.levels or ()]
-        level = names.index(name) if name in names else None
-        holds = [np.isnan(x) if level is None else x == level for x in side.values[:2]]
-        return [one.astype(np.float64) for one in holds]
 
 
 def p_sign(p: float, permutations: int) -> str:
@@ -142,6 +133,7 @@ def columns_section(subject: Subject) -> Section:
              "p ↕": "number"}  # fmt: skip
     features = found.features.rows
     n = len(found.features.changed)
+    title = f"{n:,} of {plural(len(features), 'column')} changed" if n else "No column changed"
     n = n if len(features) - n > MOST_STILL else len(features)
     shown = features[: min(n, MOST_COLUMNS)]
     lead = "Histograms run from the 1st to the 99th percentile. Hover for values."
@@ -153,19 +145,7 @@ def columns_section(subject: Subject) -> Section:
         more = "" if len(features) <= n + MOST_COLUMNS else f"the first {MOST_COLUMNS} of them"
         rows = table(heads, [_column(one, subject) for one in still])
         blocks.append(Fold(f"{len(features) - n:,} columns did not change", more, (rows,)))
-    return Section("columns", "Columns", _title(subject), lead, tuple(blocks), keys=True)
-
-
-def _title(subject: Subject) -> str:
-    features = subject.found.features
-    n, changed = len(features), features.changed
-    if not changed:
-        return "No column changed"
-    first = " and ".join(quoted(one.name) for one in changed[:2])
-    title = f"{len(changed):,} of {plural(n, 'column')} changed"
-    if features.nameless:
-        return title
-    return f"{title}; {first} most" if len(changed) > 2 else f"{title}: {first}"
+    return Section("columns", "Columns", title, lead, tuple(blocks), keys=True)
 
 
 def _column(one: FeatureChange, subject: Subject) -> tuple[Cell | Chart | str | None, ...]:
@@ -180,8 +160,7 @@ def _column(one: FeatureChange, subject: Subject) -> tuple[Cell | Chart | str | 
         moved = one.finding
         # A plain average or share is what the values say already.
         if moved is not None and not _is_level(moved) and (moved.kind != "mean" or moved.where):
-            itself = moved.column == one.name
-            words = sentence(moved, found.verdict.sets, one.kind, named=not itself)
+            words = sentence(moved, found.verdict.sets, one.kind)
     sign = p_sign(p, found.verdict.n_permutations).removeprefix("= ") if p == p else ""
     drawn = _distribution(one, subject)
     return one.name, chip, drawn, values_of(one), words, Cell(sign, value=p)
@@ -248,26 +227,6 @@ def seen_from(one: FeatureChange, found: Comparison) -> tuple[float, str]:
     return step / size, smallest_words(least, one.kind)
 
 
-def nameless_section(subject: Subject) -> Section:
-    """Columns that are called by their places: how far they moved, as one picture."""
-    features = subject.found.features
-    steps = []
-    for one in features:
-        spread = math.sqrt((one.a.deviation**2 + one.b.deviation**2) / 2)
-        far = abs(one.b.mean - one.a.mean) / spread if spread > 0 else math.nan
-        if far == far:
-            steps.append((one.name, far, one.changed))
-    steps.sort(key=lambda step: -step[1])
-    text = "Each bar is a column, the farthest first; strong ones changed for sure."
-    if len(steps) > MOST_BARS:
-        text += f" The first {MOST_BARS} are drawn."
-    title = "How far the average of each column moved, in its spread."
-    single = columns_section(subject).blocks
-    fold = Fold("Single columns", f"{plural(len(features), 'column')} without names", single)
-    bars = for_phones(lambda width: charts.moved_columns(steps[:MOST_BARS], width))
-    return Section("columns", "Columns", _title(subject), "", (Figure(title, text, bars), fold))
-
-
 # ---- relations ---------------------------------------------------------------------------------
 
 
@@ -278,58 +237,39 @@ def relations_section(subject: Subject) -> Iterator[Section]:
         return
     clear = [one for one in changed[:12] if abs(one.r_b - one.r_a) >= CLEAR]
     figures = [figure for one in clear if (figure := _relation(one, subject))]
-    blocks: list[Block] = [Figures(tuple(figures[:PICTURED]))] if figures else []
+    heads = {"Columns": "name", names[0]: "number", names[1]: "number", "In words": "words"}
     rows = [
         (f"{one.first} · {one.second}", f"{one.r_a:.2f}", f"{one.r_b:.2f}",
          "closer" if abs(one.r_b) > abs(one.r_a) else "looser")
         for one in changed
     ]  # fmt: skip
-    heads = {"Columns": "name", names[0]: "number", names[1]: "number", "In words": "words"}
+    blocks: tuple[Block, ...] = (table(heads, rows),)
+    if figures:
+        text = "rank correlations in both sets"
+        fold = Fold("All relations that changed", text, blocks)
+        blocks = (Figures(tuple(figures[:PICTURED])), fold)
     first = listed((changed[0].first, changed[0].second))
     title = f"The relation of {first} changed"
     if len(changed) > 1:
         title = f"{len(changed):,} relations changed; that of {first} most"
-    text = "rank correlations in both sets"
-    blocks.append(Fold("All relations that changed", text, (table(heads, rows),)))
-    yield Section("relations", "Relations", title, "", tuple(blocks), keys=True)
+    yield Section("relations", "Relations", title, "", blocks, keys=True)
 
 
 def _relation(one: PairChange, subject: Subject) -> Figure | None:
-    ends = [(one.first, one.first_column), (one.second, one.second_column)]
-    if any(column not in subject.sides for _, column in ends):
-        return None
+    """One column along the other; None where there is nothing to draw, as of gaps."""
+    first, second = one.first_column, one.second_column
+    for name, column in ((one.first, first), (one.second, second)):
+        if column not in subject.sides or (name != column and not subject.sides[column].levels):
+            return None
     moved = {feature.name for feature in subject.found.features.changed}
-    if one.first_column in moved and one.second_column not in moved:
-        ends.reverse()  # along the column that stayed
-    (_, x), (_, y) = ends
-    gaps = any(name != column and subject.sides[column].levels is None for name, column in ends)
-    drawn = None if gaps else subject.along(x, y, wide=True)
-    if drawn is None:
-        drawn = _where(ends, subject)
+    if first in moved and second not in moved:
+        first, second = second, first  # along the column that stayed
+    drawn = subject.along(first, second, width=320)
     if drawn is None:
         return None
     before, now = correlations(one.r_a, one.r_b)
     text = f"Their correlation {'rose' if one.r_b > one.r_a else 'fell'} from {before} to {now}."
     return Figure(f"{one.first} and {one.second}.", f"{text} Drawn: {drawn[1]}", drawn[0])
-
-
-def _where(ends: Sequence[tuple[str, str]], subject: Subject) -> tuple[Chart, str] | None:
-    """Of levels and gaps: how much of the one is where the other holds, the way that moved most."""
-    found = []
-    for (first, x), (second, y) in (ends, ends[::-1]):
-        if first == x:
-            continue
-        pairs = zip(subject.holding(first, x), subject.holding(second, y), strict=True)
-        there = [value[(at == 1) & ~np.isnan(value)] for at, value in pairs]
-        if all(map(len, there)):
-            means = [float(value.mean()) for value in there]
-            words = subject.sides[y].words if second == y else share_text
-            text = f"{second}, where {first}."
-            found.append((abs(means[1] - means[0]), text, means, words))
-    if not found:
-        return None
-    _, text, means, words = max(found, key=lambda one: one[0])
-    return charts.bars(means, subject.names, words, text), text
 
 
 # ---- columns over many sets --------------------------------------------------------------------
@@ -340,40 +280,41 @@ def over_sets_section(subject: Subject) -> Iterator[Section]:
     found = subject.found
     if found.differing is None or found.features.nameless:
         return
-    times = {one.name: 0 for one in found.features}
+    times = dict.fromkeys((one.name for one in found.features if one.name in subject.sides), 0)
     for pair in found.by_size:
         for one in found.pair(*pair).features.changed:
-            times[one.name] = times.get(one.name, 0) + 1
-    order = sorted((name for name in times if name in subject.sides), key=lambda x: -times[x])
-    order = [name for name in order if times[name]][:MOST_FIGURES] or order[:MOST_FIGURES]
-    n, figures = len(found.by_size), []
-    for name in order:
-        said = f"changed in {times[name]} of {plural(n, 'pair')}" if times[name] else "no change"
-        figures.append(_over_sets(name, said, subject))
-    changed = [quoted(name) for name in order if times[name]]
+            if one.name in times:
+                times[one.name] += 1
+    order = sorted(times, key=lambda name: -times[name])
+    changed = [name for name in order if times[name]]
+    figures = [_over_sets(name, times[name], subject) for name in (changed or order)[:MOST_FIGURES]]
     title = "No column differs between the sets"
     if changed:
-        title = f"{' and '.join(changed[:2])} differ{'s' if len(changed) == 1 else ''} most"
-    lead = "Dot: median or share; band: middle half; line: 5th to 95th percentile."
+        first = " and ".join(map(quoted, changed[:2]))
+        title = f"{first} differ{'s' if len(changed) == 1 else ''} most"
+    lead = "Dot: average or share; band: middle half; line: 5th to 95th percentile."
     yield Section("columns", "Columns", title, lead, (Figures(tuple(figures)),))
 
 
-def _over_sets(name: str, said: str, subject: Subject) -> Figure:
-    side = subject.sides[name]
-    known = [values[~np.isnan(values)] for values in side.values]
+def _over_sets(name: str, times: int, subject: Subject) -> Figure:
+    """One column: its average in every set, or the share of the level that differs most."""
+    found, side = subject.found, subject.sides[name]
     words: charts.Words = side.words
-    rows: Sequence[tuple[float, ...]]
+    others = [found.pair(0, k).features[name] for k in range(1, len(found.names))]
+    held = [others[0].a, *(one.b for one in others)]
+    rows: list[tuple[float, ...]] = []
     if side.levels is not None:
-        counts = [np.bincount(v.astype(np.intp), minlength=len(side.levels)) for v in known]
-        shares = np.array([one / max(1, one.sum()) for one in counts])
-        level = int(np.argmax(np.ptp(shares, axis=0)))
-        name, words = f"{name} = {side.levels[level]}", share_text
-        rows = [(float(share),) for share in shares[:, level]]
+        shares = {x: [one.levels.get(x, 0.0) for one in held] for one in held for x in one.levels}
+        level = max(shares, key=lambda x: max(shares[x]) - min(shares[x]))
+        name, words = f"{name} = {level}", share_text
+        rows += [(share,) for share in shares[level]]
     else:
-        cuts = (0.5, 0.25, 0.75, 0.05, 0.95)
-        rows = [tuple(np.quantile(v, cuts).tolist()) if len(v) else (math.nan,) * 5 for v in known]
-    middles = [row[0] for row in rows if row[0] == row[0]]
-    text = said
-    if middles and words(min(middles)) != words(max(middles)):
-        text = f"{words(min(middles))} to {words(max(middles))}; {said}"
+        for one, values in zip(held, side.values, strict=True):
+            known = values[~np.isnan(values)]
+            cuts = np.quantile(known, (0.25, 0.75, 0.05, 0.95)).tolist() if len(known) else []
+            rows.append((one.mean, *(cuts or [math.nan] * 4)))
+    middles = sorted(row[0] for row in rows if row[0] == row[0])
+    text = f"changed in {times} of {plural(len(found.by_size), 'pair')}" if times else "no change"
+    if middles and words(middles[0]) != words(middles[-1]):
+        text = f"{words(middles[0])} to {words(middles[-1])}; {text}"
     return Figure(name, text, charts.over_sets(subject.names, rows, words, name))

@@ -17,7 +17,6 @@ from . import charts
 from .columns import (
     Subject,
     columns_section,
-    nameless_section,
     over_sets_section,
     p_sign,
     relations_section,
@@ -57,24 +56,22 @@ def comparison_document(found: Comparison, command: str | None, files: Sequence[
     sections: list[Section] = []
     if subject.pictures:
         sections += Gallery(subject).sections()
-        if not subject.many:
-            pixels = columns_section(subject).blocks
-            more.append(Fold("Single pixels", "those that differ most", pixels))
-    elif subject.many:
-        sections += over_sets_section(subject)
-    elif not found.features.nameless:
-        sections += [columns_section(subject), *relations_section(subject)]
     if subject.many:
+        sections += over_sets_section(subject) if subject.named else ()
         sections += [pairs_section(subject), *_pair_parts(subject)]
+    elif subject.named:
+        sections += [columns_section(subject), *relations_section(subject)]
+    else:
+        things = "pixels" if subject.pictures else "columns"
+        single = columns_section(subject).blocks
+        more.append(Fold(f"Single {things}", "those that differ most", single))
     if not subject.pictures:
         sections += rows_section(subject)
     if not subject.many:
         sections += parts_section(subject)
-        if found.features.nameless and not subject.pictures:
-            sections.append(nameless_section(subject))
     sections += [*quality_section(found), how_made(subject, command, files, more)]
     footer = f"cospan {found.version} · {found.seconds:.1f} seconds"
-    card = card._replace(facts=facts_of(subject))
+    card = card._replace(facts=tuple(_facts(subject)))
     return Document(card, tuple(sections), found.to_dict(), footer)
 
 
@@ -108,10 +105,10 @@ def pair_card(subject: Subject) -> Card:
     found, side = subject.found, tuple[Block, ...]()
     if subject.pictures:  # they speak for themselves, and single pixels say nothing
         side = (Gallery(subject).averages(),)
-    elif found.features.nameless:
-        side = (_examples(subject),) if found.verdict.differs else ()
     elif not found.verdict.differs:
-        side = _band(subject)
+        side = _band(subject) if subject.named else ()
+    elif not subject.named:
+        side = (_examples(subject),)
     thing = "picture of each" if subject.pictures else "row from each set"
     label = f"Shown one {thing}, you could tell which is which"
     big = Fact(label, f"{of_hundred(found.size)} times in 100", interval_words(found.size))
@@ -134,7 +131,7 @@ def many_card(subject: Subject) -> Card:
     second = Figure("How often one row of each is told apart,", text, drawn)
     title = headline(found)
     said = [line for line in comparison_sentences(found) if line != title]
-    if subject.pictures or found.features.nameless:  # no findings on single columns
+    if not subject.named:  # no findings on single columns
         said = said[: len(found.schema_changes) + 2]
     points = tuple(map(Figure, said))
     return Card(title, sets_lead(found), _keys(subject), points=points, side=(first, second))
@@ -157,8 +154,7 @@ def _points(subject: Subject) -> tuple[Figure, ...]:
     """
     verdict, points = subject.found.verdict, []
     said: set[str] = set()
-    nameless = subject.pictures or subject.found.features.nameless
-    findings = [one for one in subject.found.findings if one.kind in WHOLE or not nameless]
+    findings = [one for one in subject.found.findings if one.kind in WHOLE or subject.named]
     for one in findings[:FINDINGS]:
         chart, text = (None, "") if one.kind in WHOLE else _finding_chart(one, subject)
         words = sentence(one, verdict.sets, verdict.kinds.get(one.column, "number"))
@@ -206,80 +202,68 @@ def _examples(subject: Subject) -> Table:
     """The clearest rows of each set, and those in between."""
     found, (a, b) = subject.examples, subject.names
     middle = sorted(found, key=lambda one: abs(one.score - 0.5))[:EXAMPLES]
-    parts = (
-        (f"clearest {a}", found[:EXAMPLES]),
-        ("in between", middle),
-        (f"clearest {b}", found[: -EXAMPLES - 1 : -1]),
-    )
+    clear = {f"clearest {a}": found[:EXAMPLES], "in between": middle,
+             f"clearest {b}": found[: -EXAMPLES - 1 : -1]}  # fmt: skip
     rows = []
-    for word, part in parts:
+    for word, part in clear.items():
         for k, one in enumerate(part):
             like = f"{share_text(max(one.score, 1 - one.score))} {b if one.score > 0.5 else a}"
             own = Cell(subject.names[one.own], f"key {'ab'[one.own]}")
-            leaning = charts.leaning(one.score, subject.names)
-            id_ = short(str(one.id), 18)
-            rows.append((word if k == 0 else "", id_, own, Cell(like, chart=leaning)))
-    return made_table({"Example": "name", "Row": "", "Set": "", "Looks like": "chart"}, rows)
+            rows.append((word if k == 0 else "", short(str(one.id), 18), own, like))
+    return made_table({"Example": "name", "Row": "", "Set": "", "Looks like": ""}, rows)
 
 
 # ---- facts -------------------------------------------------------------------------------------
 
 
-def facts_of(subject: Subject) -> tuple[Fact, ...]:
-    """The facts below, each with a link to what is behind it."""
-    found, many = subject.found, subject.many
-    middle = _facts_of_many(subject) if many else _facts_of_pair(subject)
-    thing = "Pictures" if subject.pictures and not many else "Rows"
+def _facts(subject: Subject) -> Iterator[Fact]:
+    """How sure (of many sets of the farthest pair), what changed, rows to check, quality."""
+    found, many, p = subject.found, subject.many, subject.found.p
+    n = found.verdict.n_permutations
+    if p != p:
+        yield Fact("How sure", "no test", "few rows")
+    else:
+        said = "of the farthest pair" if many else plural(n, "relabelling")
+        yield Fact("How sure", f"p {p_sign(p, n)}", said)
+    yield from _facts_of_many(subject) if many else _facts_of_pair(subject)
     rows, notes = found.rows, quality_notes(found)
     neither = sum(row.kind == NO_SET for row in rows)
-    sets = "any set" if many else "both sets"
-    text = f"{neither:,} unlike {sets}" if neither else f"none unlike {sets}"
-    if rows and not neither:
-        text = f"look like {'another' if many else 'the other'} set"
+    text = f"look like {'another' if many else 'the other'} set"
+    if neither or not rows:
+        text = f"{neither:,}" if neither else "none"
+        text += " unlike any set" if many else " unlike both sets"
+    thing = "Pictures" if subject.pictures and not many else "Rows"
+    yield Fact(f"{thing} to check", f"{len(rows):,}", text, "rows" if rows else "")
     about = notes[0][0].lower() if notes else "nothing odd"
-    return (
-        *middle,
-        Fact(f"{thing} to check", f"{len(rows):,}", text, "rows" if rows else ""),
-        Fact("Data quality", plural(len(notes), "note"), about, "quality" if notes else ""),
-    )
+    yield Fact("Data quality", plural(len(notes), "note"), about, "quality" if notes else "")
 
 
 def _facts_of_pair(subject: Subject) -> Iterator[Fact]:
-    """How sure, how many columns and relations changed, or what would have been seen."""
+    """How many columns and relations changed, or what would have been seen."""
     found, features = subject.found, subject.found.features
-    n, p = found.verdict.n_permutations, found.p
-    sure = ("no test", "few rows") if p != p else (f"p {p_sign(p, n)}", plural(n, "relabelling"))
-    yield Fact("How sure", *sure)
-    what, link = ("Pixels", "made") if subject.pictures else ("Columns", "columns")
+    what, link = "Pixels" if subject.pictures else "Columns", "columns" if subject.named else "made"
     counts = f"{len(features.changed):,} of {len(features):,}"
     yield Fact(f"{what} changed", counts, "adjusted for all", link)
-    pairs = subject.found.feature_pairs.changed
+    pairs = found.feature_pairs.changed
     if not found.verdict.differs:
         steps = [one.deviations for one in found.verdict.smallest.values()]
         least = f"{number(float(np.nanmedian(steps)), 2)} sd" if steps else "unknown"
         yield Fact("Smallest visible change", least, "of one column, 4 times in 5")
-    elif pairs and not (features.nameless or subject.pictures):
+    elif pairs and subject.named:
         first = f"{quoted(pairs[0].first)} and {quoted(pairs[0].second)} first"
         yield Fact("Relations changed", f"{len(pairs):,}", first, "relations")
 
 
 def _facts_of_many(subject: Subject) -> Iterator[Fact]:
-    """How sure, how large, how many columns."""
+    """How large the differences are, and how many columns differ."""
     found = subject.found
-    if found.differing is None:
-        yield Fact("How sure", "not tested", "too many pairs and columns")
-    elif found.differing:
-        worst = max(found.pair(*pair).p for pair in found.differing)
-        most = p_sign(worst, found.verdict.n_permutations).replace("=", "≤")
-        yield Fact("How sure", f"p {most}", "in every pair that differs")
     sizes = [found.sizes[pair] for pair in found.by_size]
     words = [size_word(size) for size in sizes]
-    counted = f"{words.count(words[0])} of {len(words)} {words[0]}"
     text = f"{of_hundred(sizes[-1])} to {of_hundred(sizes[0])} in 100"
-    yield Fact("Sizes", counted, text, "pairs")
+    yield Fact("Sizes", f"{words.count(words[0])} of {len(words)} {words[0]}", text, "pairs")
     if found.differing is not None and not subject.pictures:
         changed = {
             one.name for pair in found.differing for one in found.pair(*pair).features.changed
         }
-        counted = f"{len(changed):,} of {len(found.features):,}"
-        yield Fact("Columns that differ", counted, "in any pair", "columns")
+        counted, link = f"{len(changed):,} of {len(found.features):,}", "columns"
+        yield Fact("Columns that differ", counted, "in any pair", link if subject.named else "")

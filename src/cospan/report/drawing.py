@@ -5,7 +5,6 @@ Colours and sizes of type are the style sheet's: a drawing has classes only.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from html import escape
 from typing import NamedTuple
@@ -126,12 +125,3 @@ def lanes(
         if value:
             made.text(width, y + 4, value, "n k", "end")
     return made
-
-
-def apart(places: Sequence[float]) -> list[float]:
-    """The same heights, moved so far that labels there do not touch."""
-    order = sorted(range(len(places)), key=lambda k: places[k])
-    moved = list(places)
-    for before, after in itertools.pairwise(order):
-        moved[after] = max(moved[after], moved[before] + LINE)
-    return moved

@@ -7,15 +7,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from cospan.base.text import number, pair_of, plural, quoted, share_text, shares_text
+from cospan.base.text import number, plural, quoted, share_text
 from cospan.evidence import Held
-from cospan.headlines import day_text, noticed_sentence, per_text, promise_sentence, window_name
+from cospan.headlines import (
+    MOST_EPISODES,
+    change_sentence,
+    day_text,
+    episode_sentence,
+    noticed_sentence,
+    per_text,
+    promise_sentence,
+    window_name,
+)
 from cospan.monitoring import Episode, Monitoring, Window
-from cospan.wording import of_hundred, set_names, value_text
+from cospan.wording import of_hundred, set_names
 
 from . import charts
-from .columns import Subject, p_sign
-from .comparison import SHARES, pair_card
+from .columns import Subject
+from .comparison import pair_card
 from .document import (
     Block,
     Card,
@@ -34,11 +43,6 @@ from .drawing import Drawing, Mark, for_phones, lanes, line, short
 
 #: Windows that open as a card, columns over time, columns named in a row, sentences of the lead.
 MOST_CARDS, MOST_COLUMNS, NAMED, LEAD = 6, 14, 3, 2
-#: What an episode's change is called; other kinds have a sentence in the window's card only.
-CHANGES = {
-    "mean": "", "missing": "missing ", "level": "{detail}: ", "value": "exactly {detail}: ",
-    "shape": "up to {detail}: ", "spread": "spread ", "relation": "correlation with {second} ",
-}  # fmt: skip
 #: The width that a card has inside, and that of a section.
 CARD, WIDE = 1008.0, 1088.0
 #: Sums grow while an episode lasts: the line is clipped here.
@@ -68,7 +72,6 @@ def monitoring_document(
     ]
     sections = (
         *_columns_section(found),
-        *_episodes_section(found),
         *_window_sections(found),
         _windows_section(found),
         Section("promise", "False alarms", promise_sentence(found), said),
@@ -95,43 +98,31 @@ def _card(found: Monitoring) -> Card:
         Key(names[0], "a", plural(len(found.reference.codes), unit)),
         Key(names[1], "b", f"{plural(len(windows), unit)}, {rows:,} rows"),
     )
-    labels = _labels(windows)
-    text = f"The line breaks where a {unit} cannot be judged."
+    labels, episodes = _labels(windows), found.episodes[::-1]
+    points = []
+    for k, one in enumerate(episodes[:MOST_EPISODES]):  # the title tells of the last one
+        points += [Figure(episode_sentence(one))] if k else []
+        change = change_sentence(one, found)
+        points += [Figure(f"{change[:-1]} ({_called(one.alarm, found)}).")] if change else []
     drawn = for_phones(
-        lambda width: _alarm_line(labels, windows, width, _left(width) if found.episodes else AXIS),
-        CARD,
+        lambda width: _alarm_line(labels, windows, width, _left(width) if episodes else AXIS), CARD
     )
+    text = f"The line breaks where a {unit} cannot be judged."
     wide: list[Block] = [Figure(f"Each {unit}'s largest deviation; 1 = alarm.", text, drawn)]
-    place = {window.start: k for k, window in enumerate(windows)}
-    lanes = [
-        (_column(one), place.get(one.start, 0), place.get(one.end, len(windows) - 1), _change(one))
-        for one in found.episodes
-    ]  # fmt: skip
-    if lanes:
-        wide.append(_episode_lanes(labels, lanes))
-    return Card(title, " ".join(lead[:LEAD]), keys, wide=tuple(wide), facts=_facts(found))
+    wide += [_episode_lanes(labels, found)] if episodes else []
+    lead = lead[max(0, min(len(episodes), MOST_EPISODES) - 1) :][:LEAD]
+    return Card(title, " ".join(lead), keys, points=tuple(points), wide=tuple(wide),
+                facts=_facts(found))  # fmt: skip
+
+
+def _called(window: Window, found: Monitoring) -> str:
+    """What a window is called in a sentence."""
+    day = day_text(window.start)
+    return f"{window_name(found)} of {day}" if found.every.timed else str(window)
 
 
 def _column(one: Episode) -> str:
     return one.columns[0] if one.columns else "all columns"
-
-
-def _change(one: Episode) -> str:
-    """What the episode's first column was and became, where one finding says it."""
-    kinds = {} if one.alarm.comparison is None else one.alarm.comparison.verdict.kinds
-    for finding in one.findings:
-        a, b, kind = finding.a, finding.b, kinds.get(finding.column, "number")
-        if finding.column != _column(one) or finding.kind not in CHANGES or a != a or b != b:
-            continue
-        detail = finding.detail
-        if finding.kind in ("shape", "value"):
-            detail = value_text(float(detail), kind)
-        values = shares_text(a, b) if finding.kind in SHARES else pair_of(a, b)
-        if finding.kind == "mean" and kind != "number":
-            values = value_text(a, kind), value_text(b, kind)
-        what = CHANGES[finding.kind].format(detail=detail, second=finding.second)
-        return what + " → ".join(values)
-    return ""
 
 
 def _facts(found: Monitoring) -> tuple[Fact, ...]:
@@ -146,7 +137,7 @@ def _facts(found: Monitoring) -> tuple[Fact, ...]:
         facts.append(Fact("First alarm", day_text(first.alarm.start), _column(first), "window"))
         now = _column(running[-1]) if running else "calm"
         since = f"since {day_text(running[-1].start)}" if running else "no episode runs"
-        facts.append(Fact("Now", now, since, "episodes"))
+        facts.append(Fact("Now", now, since, "columns"))
     sized = [window for window in windows if window.size is not None]
     if sized:
         size = f"{of_hundred(sized[-1].size or math.nan)} in 100"
@@ -211,29 +202,11 @@ def _over_time(
         yield called, cells
 
 
-# ---- episodes and windows ----------------------------------------------------------------------
-
-
-def _episodes_section(found: Monitoring) -> Iterator[Section]:
-    """When something was different, and in which columns."""
-    if not found.episodes:
-        return
-    rows = [
-        (day_text(one.start), "lasts" if one.end is None else day_text(one.end),
-         day_text(one.alarm.start), ", ".join(map(quoted, one.columns[:NAMED])), _change(one))
-        for one in found.episodes
-    ]  # fmt: skip
-    heads = {"Began": "name", "Ended": "", "Alarm": "", "Columns": "", "At the alarm": "words"}
-    running = sum(one.end is None for one in found.episodes)
-    now = f"{running or 'none'} of them still running"
-    now = ("still running" if running else "which is over") if len(rows) == 1 else now
-    title = f"{plural(len(rows), 'episode')}, {now}"
-    yield Section("episodes", "Episodes", title, "", (table(heads, rows),))
+# ---- windows -----------------------------------------------------------------------------------
 
 
 def _window_sections(found: Monitoring) -> Iterator[Section]:
     """The window of each episode's alarm as the card of a comparison; others are folded."""
-    unit, timed = window_name(found), found.every.timed
     alarms = [*(one.alarm for one in found.episodes), *(w for w in found.windows if w.alarm)]
     shown = {window.code: window for window in alarms if window.comparison is not None}
     usual = [float(w.size) for w in found.windows if w.size is not None and not w.alarm]
@@ -244,13 +217,12 @@ def _window_sections(found: Monitoring) -> Iterator[Section]:
         if len(usual) > 1:
             ruler = charts.ruler(window.comparison.size, (min(usual), max(usual)))
             card = card._replace(charts=(card.charts[0], ruler))
-        cards.append((f"{unit} of {day_text(window.start)}" if timed else str(window), card))
+        cards.append((_called(window, found), card))
     if cards:
         name, card = cards[0]
         folds = (Fold(other[:1].upper() + other[1:], one.title, (one,)) for other, one in cards[1:])
         title, lead = f"The {name} against the reference", "The same card as for two files."
-        word = f"First {unit}"
-        yield Section("window", word, title, lead, (card, *folds))
+        yield Section("window", f"First {window_name(found)}", title, lead, (card, *folds))
 
 
 def _windows_section(found: Monitoring) -> Section:
@@ -260,7 +232,6 @@ def _windows_section(found: Monitoring) -> Section:
         word = "alarm" if window.alarm else window.status if window.status != "judged" else ""
         level = "" if math.isnan(window.level) else f"{window.level:.2f}"
         size = "" if window.size is None else of_hundred(window.size)
-        p = "" if window.p is None or math.isnan(window.p) else p_sign(window.p, 999)
         names = dict.fromkeys(quoted(one.column) for one in window.findings if one.column)
         rows.append(
             (
@@ -269,12 +240,11 @@ def _windows_section(found: Monitoring) -> Section:
                 Cell(level, value=window.level if level else 0.0),
                 Cell(word, "strong chip" if window.alarm else "quiet chip"),
                 Cell(size, value=float(window.size or 0.0)),
-                Cell(p.removeprefix("= "), value=window.p if p else 2.0),
                 ", ".join(list(names)[:NAMED]),
             )
         )
     heads = {unit.capitalize(): "name", "Rows ↕": "number", "Deviation ↕": "number",
-             "State": "chip", "Size ↕": "number", "p ↕": "number", "Columns": "words"}  # fmt: skip
+             "State": "chip", "Size ↕": "number", "Columns": "words"}  # fmt: skip
     text = f"deviation, size and columns of each {unit}"
     fold = Fold("Show the table", text, (table(heads, rows),))
     title = f"All {plural(len(rows), unit)}"
@@ -347,13 +317,16 @@ def _dates(made: Drawing, labels: Sequence[str], left: float) -> None:
         made.text(x, made.height - 6, labels[k], "", anchor)
 
 
-def _episode_lanes(labels: Sequence[str], episodes: Sequence[tuple[str, int, int, str]]) -> Chart:
+def _episode_lanes(labels: Sequence[str], found: Monitoring) -> Chart:
     """When each column was different, from which window to which, and how."""
-    rows: dict[str, list[Mark]] = {name: [Mark("gr", 0, 1, 1)] for name, *_ in episodes}
-    for name, first, last, words in episodes:
-        said = f"{labels[first]} to {labels[last]}: {name} {words}"
-        place = first / len(labels), (last + 1) / len(labels)
-        rows[name].append(Mark("ep", *place, 18, said, words))
+    place = {window.start: k for k, window in enumerate(found.windows)}
+    rows: dict[str, list[Mark]] = {}
+    for one in found.episodes:
+        first, last = place.get(one.start, 0), place.get(one.end, len(labels) - 1)
+        words = change_sentence(one, found).removesuffix(".")
+        said = f"{labels[first]} to {labels[last]}: {words or _column(one)}"
+        marks = rows.setdefault(_column(one), [Mark("gr", 0, 1, 1)])
+        marks.append(Mark("ep", first / len(labels), (last + 1) / len(labels), 18, said, words))
     return _lanes_over_time("Episodes", rows, (), CARD)
 
 

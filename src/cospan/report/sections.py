@@ -50,21 +50,18 @@ def pairs_section(subject: Subject) -> Section:
     found, rows = subject.found, []
     for i, j in found.by_size:
         size = found.sizes[i, j]
-        changed, word, link = "", size_word(size), ""
-        if found.differing is not None:
-            link = pair_id(i, j)
+        changed, word = "", size_word(size)
         if found.differing is not None and not subject.pictures:
             names = [one.name for one in found.pair(i, j).features.changed]
             changed = listed(names, 4) if (i, j) in found.differing else "no difference"
-        rows.append(
-            (
-                Cell(f"{subject.names[i]} · {subject.names[j]}", link=link),
-                Cell(of_hundred(size), value=float(size)),
-                charts.interval(size),
-                Cell(word, "strong chip" if word == "large" else "plain chip"),
-                changed,
-            )
-        )
+        name = f"{subject.names[i]} · {subject.names[j]}"
+        rows.append((
+            Cell(name, link="" if found.differing is None else pair_id(i, j)),
+            Cell(of_hundred(size), value=float(size)),
+            charts.interval(size),
+            Cell(word, "strong chip" if word == "large" else "plain chip"),
+            changed,
+        ))  # fmt: skip
     heads = {"Pair": "name", "Size ↕": "number", "50 to 100": "chart", "How large": "chip",
              "Columns that changed, most first": "words"}  # fmt: skip
     title = f"{plural(len(rows), 'pair')}, from farthest to closest"
@@ -76,49 +73,42 @@ def pairs_section(subject: Subject) -> Section:
 
 
 def rows_section(subject: Subject) -> Iterator[Section]:
-    """Rows to check, the first of each kind with the values that conflict."""
-    rows = subject.found.rows
-    kinds = {
-        NO_SET: "Like no set" if subject.many else "Unlike both sets",
-        "like another set": f"Look like {'another' if subject.many else 'the other'} set",
-        "labelled otherwise": "Labelled otherwise",
-    }
-    heads = {"Row": "number", "Set": "words", "Looks like": "words", WHY: "words"}
-    blocks: list[Block] = []
-    said, shown = [], 0
-    for kind, title in kinds.items():
-        own = [row for row in rows if row.kind == kind]
-        if own:
-            said.append(f"{len(own):,} {title[0].lower()}{title[1:]}.")
-            first = sorted(own[: 2 * MOST_ROWS], key=lambda row: not row.reasons)[:MOST_ROWS]
-            shown += len(first)
-            title = "" if len(own) == len(rows) else title  # then the lead has said it
-            blocks.append(table(heads, [_row(row, subject) for row in first], title))
-            if not first[0].reasons and not subject.found.features.nameless:
-                said.append("Their values are usual one by one, not together.")
-    n = len(rows)
-    if n > shown:
-        text = f"{shown} of the {n:,} are shown; found.rows has all of them in Python."
-        blocks.append(Text(text))
+    """Rows to check: of those like no set and of those like another one the first, with why."""
+    rows, many = subject.found.rows, subject.many
+    if not rows:
+        return
+    apart = [row for row in rows if row.kind == NO_SET]
+    others = [row for row in rows if row.kind != NO_SET]
+    lead = []
+    if apart:
+        lead.append(f"{len(apart):,} unlike {'any set' if many else 'both sets'}.")
+    if others:
+        verb = "looks" if len(others) == 1 else "look"
+        lead.append(f"{len(others):,} {verb} like {'another' if many else 'the other'} set.")
+    shown = [
+        row
+        for part in (apart, others)
+        for row in sorted(part[: 2 * MOST_ROWS], key=lambda row: not row.reasons)[:MOST_ROWS]
+    ]
+    if len(rows) > len(shown):
+        lead.append(f"{len(shown)} are shown; found.rows has all in Python.")
+    n, heads = len(rows), {"Row": "number", "Set": "words", "Looks like": "words", WHY: "words"}
     title = f"{plural(n, 'row')} {'deserves' if n == 1 else 'deserve'} a look"
-    if blocks:
-        yield Section("rows", "Rows to check", title, " ".join(said), tuple(blocks))
+    blocks = (table(heads, [_row(row, subject) for row in shown]),)
+    yield Section("rows", "Rows to check", title, " ".join(lead), blocks)
 
 
 def _row(row: RowToCheck, subject: Subject) -> tuple[Cell | str, ...]:
     names, called = subject.found.names, dict(zip(subject.found.names, subject.names, strict=True))
     look = f"key {subject.looks[names.index(row.set)]}" if row.set in names else ""
     own = Cell(called.get(row.set, row.set), look)
-    like = Cell(f"{share_text(row.probability)} likely {called.get(row.like, row.like)}")
+    like = f"{share_text(row.probability)} likely {called[row.like]}"
     if row.kind == NO_SET:
-        like = Cell("none of them" if subject.many else "neither")
-    elif not subject.many:
-        score = row.probability if row.like == names[1] else 1 - row.probability
-        like = like._replace(lines=((like.text, charts.leaning(score, subject.names), ""),))
-    if subject.found.features.nameless:  # values of columns without names say nothing
-        return str(row.id), own, like, ""
-    why = ", ".join(f"{one.column} {_shown(one.value, one.kind)}" for one in row.reasons)
-    return str(row.id), own, like.text, Cell(why, lines=tuple(_reasons(row, subject)))
+        like = "none of them" if subject.many else "neither"
+    # Values of columns without names say nothing.
+    reasons = () if subject.found.features.nameless else row.reasons
+    why = ", ".join(f"{one.column} {_shown(one.value, one.kind)}" for one in reasons)
+    return str(row.id), own, like, Cell(why, lines=tuple(_reasons(row, subject)) if why else ())
 
 
 def _shown(value: float | str, kind: str) -> str:
@@ -148,11 +138,9 @@ def parts_section(subject: Subject) -> Iterator[Section]:
     things = "pixels" if subject.pictures else "columns"
     shares = {PARTS[kind].format(things): share for kind, share in verdict.shares.items()}
     if shares and verdict.differs:
-        said = subject.found.features.nameless and not subject.pictures  # by the card
-        title = "What the difference is made of" if said else made_of_sentence(verdict)
         lead = "; ".join(f"{share_text(share)} {name}" for name, share in shares.items())
         drawn = for_phones(lambda width: charts.made_of(shares, width))
-        yield Section("parts", "Made of", title, f"{lead}.", (drawn,))
+        yield Section("parts", "Made of", made_of_sentence(verdict), f"{lead}.", (drawn,))
 
 
 # ---- quality, and how it was made --------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from cospan.base.text import harmless, plural, printable
 
@@ -32,11 +32,31 @@ def cut(text: str, most: int) -> str:
     return f"{text[: at if at > most // 2 else most - 1]}…"
 
 
+def _items(blocks: Iterable[Block], most: int) -> Iterator[tuple[str, list[list[str]]]]:
+    """What there is to read, as "text", a "list", or a "table" of at most some rows."""
+    for block in blocks:
+        if isinstance(block, Text):
+            yield "text", [[block.text]]
+        elif isinstance(block, Notes):
+            yield "list", [list(note) for note in block.notes]
+        elif isinstance(block, Figures):
+            yield "list", [[one.title.removesuffix("."), one.text] for one in block.figures]
+        elif isinstance(block, Fold):
+            yield "text", [[f"{block.title}: {block.text}" if block.text else block.title]]
+        elif isinstance(block, Card):
+            yield "text", [[f"{block.title} {block.lead}"]]
+            yield "list", [[point.title] for point in block.points]
+        elif isinstance(block, Table):
+            yield "table", block.texts(most)
+            if len(block.rows) > most:
+                yield "text", [[f"and {plural(len(block.rows) - most, 'more row')}."]]
+
+
 # ---- Markdown ----------------------------------------------------------------------------------
 
 
 def markdown(document: Document) -> str:
-    """The card, then the first table and the remarks of each section."""
+    """The card, then the sections while there is room; how it was made is left out."""
     card = document.card
     found = [f"## {_escaped(card.title)}", "", _escaped(card.lead), ""]
     if card.big is not None:
@@ -47,35 +67,25 @@ def markdown(document: Document) -> str:
         values = [f"**{_escaped(fact.value)}**" for fact in card.facts]
         found += [*_rows([[_escaped(fact.label) for fact in card.facts], values]), ""]
     for section in document.sections:
-        part = list(_section(section, FIRST_ROWS if section is document.sections[0] else MORE_ROWS))
+        most = FIRST_ROWS if section is document.sections[0] else MORE_ROWS
+        part = list(_section(section, most)) if section.id != "made" else []
         if len(found) + len(part) < MOST_LINES:
             found += part
     found.append(f"*{_escaped(document.footer)}*")
     return harmless("\n".join(found) + "\n")
 
 
-def _section(section: Section, rows: int) -> Iterator[str]:
-    """What is open in it, pictures and how it was made left out."""
-    blocks = section.blocks if section.id != "made" else ()
-    plain = [one for one in blocks if isinstance(one, Table | Notes | Text | Figures | Fold)]
-    for k, block in enumerate(plain):
+def _section(section: Section, most: int) -> Iterator[str]:
+    """Its heading and what is open in it, where that is more than pictures."""
+    plain = [block for block in section.blocks if not isinstance(block, Card)]
+    for k, (kind, rows) in enumerate(_items(plain, most)):
         if k == 0:
             yield from (f"### {_escaped(section.title)}", "")
-        if isinstance(block, Fold):
-            yield f"{_escaped(block.title)} {_escaped(block.text)}".rstrip() + "."
-        elif isinstance(block, Text):
-            yield f"`{block.text.replace('`', ' ')}`" if block.code else _escaped(block.text)
-        elif isinstance(block, Notes | Figures):
-            notes = block.notes if isinstance(block, Notes) else [one[:2] for one in block.figures]
-            notes = notes[:MOST_NOTES]
-            yield from (f"- **{_escaped(name)}**: {_escaped(text)}" for name, text in notes)
+        if kind == "table":
+            yield from _rows([[_escaped(cut(cell, LONGEST)) for cell in row] for row in rows])
         else:
-            yield from (f"**{_escaped(block.title)}**", "") if block.title else ()
-            yield from _rows(
-                [[_escaped(cut(x, LONGEST)) for x in row] for row in block.texts(rows)]
-            )
-            if len(block.rows) > rows:
-                yield from ("", f"and {plural(len(block.rows) - rows, 'more row')}.")
+            for name, *text in (map(_escaped, row) for row in rows[:MOST_NOTES]):
+                yield f"- **{name}**: {text[0]}" if text else name
         yield ""
 
 
@@ -112,31 +122,18 @@ def lines(document: Document, width: int = 80, full: bool = False) -> Iterator[L
     for section in document.sections if full else ():
         yield "plain", ""
         yield from _wrapped("head", section.title, width)
-        for block in unfolded(section.blocks):
-            yield from _block(block, width)
-
-
-def _block(block: Block, width: int) -> Iterator[Line]:
-    if isinstance(block, Text):
-        yield from _wrapped("plain", block.text, width)
-    elif isinstance(block, Notes):
-        for name, text in block.notes:
-            yield from _wrapped("plain", f"{name}: {text}", width)
-    elif isinstance(block, Card):
-        yield from _wrapped("plain", f"{block.title} {block.lead}", width)
-        for point in block.points:
-            yield from _wrapped("plain", f"- {point.title}", width)
-    elif isinstance(block, Table):
-        yield from _wrapped("plain", block.title, width)
-        rows = [[printable(text) for text in row] for row in block.texts(MOST_ROWS)]
-        for row in _fitted(rows, width - 2):
-            yield "plain", f"  {row}"
-        if len(block.rows) > MOST_ROWS:
-            yield "plain", f"  and {len(block.rows) - MOST_ROWS:,} more"
+        for kind, rows in _items(unfolded(section.blocks), MOST_ROWS):
+            if kind == "table":
+                yield from (("plain", f"  {row}") for row in _fitted(rows, width - 2))
+            else:
+                for row in rows:
+                    mark = "- " if kind == "list" else ""
+                    yield from _wrapped("plain", mark + ": ".join(row), width)
 
 
 def _fitted(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
     """Columns side by side; the widest are cut until they fit."""
+    rows = [[printable(text) for text in row] for row in rows]
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
     while wide and sum(wide) + 2 * (len(wide) - 1) > width and max(wide) > NARROWEST:
         wide[wide.index(max(wide))] -= 1
