@@ -7,7 +7,7 @@ import pytest
 from cospan import compare
 from cospan.data import encode_by, open_source
 from cospan.errors import InputError
-from cospan.wording import note_sentence
+from cospan.wording import sentence
 from opened import learn_plan, opened
 
 N = 400
@@ -100,8 +100,8 @@ def test_a_date_that_moved_against_another_is_told():
     assert changed(found) == {SPAN}
     told = f"'{SPAN}' rose from 4 d to 369 d, mostly beyond the range of A."
     assert told in found.verdict.sentences
-    (note,) = (note for note in found.changes.quality if note.code == "times")
-    assert note_sentence(note, ("A", "B")).startswith("end ends on 2024-04-1")
+    (note,) = (note for note in found.verdict.quality if note.kind == "times")
+    assert sentence(note, ("A", "B")).startswith("end ends on 2024-04-1")
     assert any(note.text.startswith("end is not compared") for note in found.warnings)
 
 

@@ -9,7 +9,7 @@ import pytest
 from cospan import compare
 from cospan.data import EncodingPlan, encode, open_source
 from cospan.errors import CospanWarning
-from cospan.wording import note_sentence
+from cospan.wording import sentence
 from opened import encoded
 
 N = 300
@@ -33,8 +33,8 @@ def pair() -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def remarks(a: pd.DataFrame, b: pd.DataFrame) -> list[str]:
     found = compare(open_source(a, name="A"), open_source(b, name="B"), n_permutations=19)
-    written = [note for note in found.changes.quality if note.code in ("writing", "blanks")]
-    said = [note_sentence(note, ("A", "B")) for note in written]
+    written = [note for note in found.verdict.quality if note.kind in ("writing", "blanks")]
+    said = [sentence(note, ("A", "B")) for note in written]
     assert set(said) <= set(found.verdict.sentences)
     return said
 

@@ -20,7 +20,6 @@ from cospan.evidence.distances import (
     overlap,
     posterior_ambiguity,
     rank_auc,
-    smooth_distances,
 )
 
 EPS = np.finfo(float).eps
@@ -117,66 +116,6 @@ def test_distances_are_symmetric_and_in_range(weights, random):
     assert chord**2 - 1e-12 <= apart <= chord * math.sqrt(2 - chord**2) + 1e-12
 
 
-class TestSmoothDistances:
-    """Fisher-Rao = 2 arccos(E[Std(Y | θ)] / ½), with sin²θ as the probability of B."""
-
-    def angles(self, n_a=300, n_b=90, seed=0):
-        rng = np.random.default_rng(seed)
-        return rng.beta(1, 3, n_a) * math.pi / 2, rng.beta(3, 1, n_b) * math.pi / 2
-
-    def test_they_are_the_papers_identity_with_a_smooth_posterior(self):
-        a, b = self.angles()
-        weight = np.r_[np.full(a.size, 0.5 / a.size), np.full(b.size, 0.5 / b.size)]
-        posterior = np.sin(np.r_[a, b]) ** 2
-        ambiguity = weight @ np.sqrt(posterior * (1 - posterior))
-        found = smooth_distances(a, b)
-        assert found.bhattacharyya == pytest.approx(2 * ambiguity, abs=1e-14)
-        assert found.hellinger == pytest.approx(math.sqrt(1 - 2 * ambiguity), abs=1e-14)
-        assert found.fisher_rao == pytest.approx(2 * math.acos(2 * ambiguity), abs=1e-14)
-        expected = weight @ (2 * np.minimum(posterior, 1 - posterior))
-        assert found.overlap == pytest.approx(expected, abs=1e-14)
-
-    def test_true_posteriors_give_the_distances_of_the_distributions_themselves(self):
-        """Two normal distributions a distance δ apart: BC = exp(-δ²/8), overlap = 2Φ(-δ/2)."""
-        rng = np.random.default_rng(1)
-        delta = 1.7
-        z = rng.standard_normal(200_000)
-        log_odds = [delta * (x - delta / 2) for x in (z, z + delta)]  # of B
-        found = smooth_distances(*(np.arctan(np.exp(x / 2)) for x in log_odds))
-        assert found.bhattacharyya == pytest.approx(math.exp(-(delta**2) / 8), abs=2e-3)
-        overlap_ = math.erfc(delta / 2 / math.sqrt(2))
-        assert found.overlap == pytest.approx(overlap_, abs=3e-3)
-
-    def test_inseparable_sets_are_exactly_nothing_apart(self):
-        a, b = (np.full(n, math.pi / 4) for n in (7, 30))
-        assert smooth_distances(a, b) == (1, 0, 0, 1)
-
-    def test_sets_that_never_meet_are_as_far_apart_as_can_be(self):
-        found = smooth_distances([0.0, 0.0], [math.pi / 2])
-        assert found == pytest.approx((0, 1, math.pi, 0), abs=4 * EPS)
-
-    @pytest.mark.parametrize("step", [1e-3, 1e-6, 1e-12])
-    def test_small_distances_keep_their_digits(self, step):
-        """All angles a step from 45°: BC = cos 2·step, so Fisher-Rao is 4·step."""
-        found = smooth_distances([math.pi / 4 - step] * 3, [math.pi / 4 + step] * 5)
-        assert found.fisher_rao == pytest.approx(4 * step, rel=4 * EPS / step)
-        assert found.hellinger == pytest.approx(math.sqrt(2) * math.sin(step), rel=4 * EPS / step)
-
-    def test_repeating_rows_of_one_group_changes_nothing_and_mirroring_neither(self):
-        a, b = self.angles()
-        found = smooth_distances(a, b)
-        assert smooth_distances(np.repeat(a, 3), b) == pytest.approx(found, rel=1e-13)
-        mirrored = smooth_distances(math.pi / 2 - b, math.pi / 2 - a)
-        assert mirrored == pytest.approx(found, rel=1e-13)
-
-    def test_they_bound_each_other(self):
-        """Le Cam: H² <= 1 - overlap <= H √(2 - H²)."""
-        for seed in range(20):
-            found = smooth_distances(*self.angles(seed=seed))
-            chord, apart = found.hellinger, 1 - found.overlap
-            assert chord**2 <= apart <= chord * math.sqrt(2 - chord**2)
-
-
 class TestHistogram:
     def test_sums_to_one_and_holds_both_ends(self):
         histogram = angle_histogram([0.0, math.pi / 2, math.pi / 4], bins=4)
@@ -226,8 +165,6 @@ def test_auc_equals_scikit_learn_with_ties():
         (lambda: bin_posterior([1.0], [1.0], prior=1), "prior"),
         (lambda: posterior_ambiguity([1.0], [1.0], prior=0), "prior"),
         (lambda: posterior_ambiguity([1.0], [1.0], prior=math.nan), "prior"),
-        (lambda: smooth_distances([], [0.2]), "theta_a is empty"),
-        (lambda: smooth_distances([0.2], [45.0]), "theta_b reaches.*radians"),
     ],
 )
 def test_bad_input_gets_one_clear_sentence(call, message):

@@ -27,11 +27,11 @@ from cospan.base.text import (
     shares_text,
 )
 from cospan.evidence import (
+    IN_BOTH,
     OTHER,
     PIXEL,
     SQUARE,
     Finding,
-    QualityNote,
     Size,
     Smallest,
     Verdict,
@@ -39,6 +39,8 @@ from cospan.evidence import (
 
 #: Findings that a verdict has a sentence for.
 MOST_FINDINGS = 8
+#: Notes on the quality of data that belong into the verdict.
+WRITTEN = ("writing", "blanks", "other case")
 #: Findings on columns that are not the same in both sets.
 SCHEMA = ("only in", "renamed", "retyped", "lacking", "absurd")
 
@@ -260,6 +262,47 @@ def _absurd(one: Finding, sets: Pair, kind: str) -> str:
     return f"{quoted(one.column)} has {values} in {where}, counted as missing"
 
 
+def _own_levels(one: Finding, sets: Pair, kind: str) -> str:
+    here, there, share = (sets[1], sets[0], one.b)
+    if one.kind == "vanished levels":
+        here, there, share = (*sets, one.a)
+    return (
+        f"{quoted(one.column)} has values in {here} that {there} does not have: "
+        f"{listed(one.levels)} ({share_text(share)} of the rows)"
+    )
+
+
+def _other_case(one: Finding, sets: Pair, kind: str) -> str:
+    half = len(one.levels) // 2
+    x, y = (listed(part, 3) for part in (one.levels[:half], one.levels[half:]))
+    levels = f"in {quoted(one.column)} the levels are in another case"
+    return f"{levels}: {x} in {sets[0]}, {y} in {sets[1]}"
+
+
+def _constant(one: Finding, sets: Pair, kind: str) -> str:
+    if one.detail == IN_BOTH:
+        return f"{quoted(one.column)} is {exact_number(one.a)} in every row"
+    return f"{quoted(one.column)} does not vary in {sets[one.detail == 'in B']}"
+
+
+def _writing(one: Finding, sets: Pair, kind: str) -> str:
+    x, y = one.levels
+    return f"{quoted(one.column)} is written as {x} in {sets[0]} and as {y} in {sets[1]}"
+
+
+def _blanks(one: Finding, sets: Pair, kind: str) -> str:
+    x, y = shares_text(one.a, one.b)
+    around = f"blanks around {y} of the values of {sets[1]} ({x} in {sets[0]})"
+    return f"{quoted(one.column)} has {around}; they do not count"
+
+
+def _times(one: Finding, sets: Pair, kind: str) -> str:
+    x, y = (value_text(day, "date") for day in sorted((one.a, one.b)))
+    first, second = sets if one.a <= one.b else sets[::-1]
+    ends = f"ends on {x} in {first} and begins on {y} in {second}"
+    return f"{quoted(one.column)} {ends}: it is not compared"
+
+
 def _of_window(one: Finding, sets: Pair, kind: str) -> str:
     if one.kind == "no data":
         return f"there is no data in {sets[1]}, where data was due"
@@ -288,6 +331,13 @@ _WRITERS = {
     "copy": _copy,
     "swap": _swap,
     "repeated rows": _repeated,
+    "new levels": _own_levels,
+    "vanished levels": _own_levels,
+    "other case": _other_case,
+    "constant": _constant,
+    "writing": _writing,
+    "blanks": _blanks,
+    "times": _times,
     **dict.fromkeys(("no data", "far", "repeated window"), _of_window),
 }
 
@@ -353,7 +403,7 @@ def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
         sentence(one, verdict.sets, kinds.get(one.column, "number"))
         for one in findings[:MOST_FINDINGS]
     ]
-    lines += [note_sentence(note, verdict.sets) for note in verdict.notes]
+    lines += [sentence(one, verdict.sets) for one in verdict.quality if one.kind in WRITTEN]
     more = len({one.column for one in findings[MOST_FINDINGS:]})
     if more:
         lines.append(f"{plural(more, 'more column')} changed.")
@@ -432,36 +482,3 @@ def of_hundred(auc: float) -> str:
     if 0 < auc < 0.005:
         return "under 1"
     return "over 99" if 0.995 <= auc < 1 else f"{100 * auc:.0f}"
-
-
-def note_sentence(note: QualityNote, sets: Sequence[str]) -> str:
-    """One sentence on an oddity of the data.
-
-    >>> note_sentence(QualityNote("new levels", "city", True, 0.0, 0.05, ("Ulm",)), ("A", "B"))
-    'city has values in B that A does not have: Ulm (5% of the rows).'
-    """
-    a, b = set_names(sets)
-    name = quoted(note.column)
-    if note.code in ("new levels", "vanished levels"):
-        here, there, share = (b, a, note.b) if note.code == "new levels" else (a, b, note.a)
-        return (
-            f"{name} has values in {here} that {there} does not have: {listed(note.levels)} "
-            f"({share_text(share)} of the rows)."
-        )
-    if note.code == "other case":
-        half = len(note.levels) // 2
-        x, y = (listed(part, 3) for part in (note.levels[:half], note.levels[half:]))
-        return f"In {name} the levels are in another case: {x} in {a}, {y} in {b}."
-    if note.code == "writing":
-        x, y = note.written
-        return f"{name} is written as {x} in {a} and as {y} in {b}."
-    if note.code == "blanks":
-        x, y = shares_text(note.a, note.b)
-        return f"{name} has blanks around {y} of the values of {b} ({x} in {a}); they do not count."
-    if note.code == "times":
-        x, y = (value_text(day, "date") for day in sorted((note.a, note.b)))
-        first, second = (a, b) if note.a <= note.b else (b, a)
-        return f"{name} ends on {x} in {first} and begins on {y} in {second}: it is not compared."
-    if not note.differs:
-        return f"{name} is {exact_number(note.a)} in every row."
-    return f"{name} does not vary in {a if note.a == 0 else b}."

@@ -17,12 +17,12 @@ from cospan.comparison.reading import ReadSet, joined_keys
 from cospan.comparison.scoring import Group, Scored
 from cospan.data import Chunk, EncodingPlan, SchemaChange, SetProfile
 from cospan.evidence import (
-    Changes,
     Finding,
     Fold,
     RowsToCheck,
     Size,
     Totals,
+    Verdict,
     find_changes,
     size_of,
 )
@@ -99,7 +99,7 @@ def study_pair(
     seed: int = 0,
     profiles: tuple[SetProfile, SetProfile] | None = None,
     totals: tuple[Totals, Totals] | None = None,
-) -> Changes:
+) -> Verdict:
     """Test two sets and find which columns and relations changed.
 
     `profiles` and `totals` are known of all rows, where `chunks` are samples of them.
@@ -126,8 +126,7 @@ def study_pair(
         seed=seed,
     )
     ahead = (Finding(one.kind, one.column, one.second, str(one).rstrip(".")) for one in schema)
-    findings = (*ahead, *found.verdict.findings)  # columns that only one set has come first
-    return replace(found, verdict=replace(found.verdict, findings=findings))
+    return replace(found, findings=(*ahead, *found.findings))  # what only one set has comes first
 
 
 def totals_of(read: Sequence[ReadSet]) -> tuple[Totals, Totals] | None:

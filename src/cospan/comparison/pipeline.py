@@ -27,7 +27,7 @@ from cospan.comparison.scoring import Group, Model, Scorer, Sink, Tally
 from cospan.comparison.settings import Progress, Settings, SourceOptions
 from cospan.data import Chunk, listing
 from cospan.errors import InputError
-from cospan.evidence import FEWEST_ROWS, Changes
+from cospan.evidence import FEWEST_ROWS, Verdict
 from cospan.model import JointFrame, ManyFrame
 from cospan.summary import dealt_by_number, random_rows, rows_within
 
@@ -80,11 +80,11 @@ def compare_sets(
     every = groups if further is None else (*groups, further)
     features = first.feature_names or _made_names(first.n_features, shape)
     schema = tuple(dict.fromkeys(one for source in opened.sources for one in source.changes))
-    changes: Changes | None = None
+    verdict: Verdict | None = None
     directions: JointFrame | ManyFrame
     if isinstance(model, JointFrame):
         say("testing for a difference", 0, 1)
-        changes = study_pair(
+        verdict = study_pair(
             model,
             (read.sets[0].sample, read.sets[1].sample),
             names=(names[0], names[1]),
@@ -117,11 +117,11 @@ def compare_sets(
         feature_names=features,
         image_shape=shape,
         settings={**settings.as_dict(), **given},
-        warnings=tuple(dict.fromkeys(_notes(opened, model, every, changes))),
+        warnings=tuple(dict.fromkeys(_notes(opened, model, every, verdict))),
         schema_changes=schema,
         version=VERSION,
         seconds=time.perf_counter() - started,
-        _changes=changes,
+        _verdict=verdict,
         _audit=audit,
     )
 
@@ -200,17 +200,17 @@ def _notes(
     opened: Opened,
     model: Model,
     groups: Sequence[Group],
-    changes: Changes | None,
+    verdict: Verdict | None,
 ) -> Iterator[Note]:
     """The notes on a comparison, those of the sources first."""
     yield from _source_notes(opened)
     yield from model.notes
-    if changes is not None:
-        yield from _of_pair(changes)
+    if verdict is not None:
+        yield from _of_pair(verdict)
     for group in groups:
         yield from _of_group(group, model)
     yield from _constant(opened, model)
-    if model.curve is not None and (changes is None or changes.verdict.differs):
+    if model.curve is not None and (verdict is None or verdict.differs):
         yield Note("curved", CURVED)
     labelled = opened.labelled
     checked = [group.elsewhere for group in groups if (group.own is None) == labelled]
@@ -221,12 +221,12 @@ def _notes(
         yield Note("rows elsewhere", f"{flagged:.0%} of the {rows} look more like {other} set.")
 
 
-def _of_pair(changes: Changes) -> Iterator[Note]:
+def _of_pair(verdict: Verdict) -> Iterator[Note]:
     """Without a p-value; or dates that separate the sets, as those of training and production."""
-    if math.isnan(changes.verdict.pvalue):
+    if math.isnan(verdict.pvalue):
         text = f"There is no p-value: a test needs at least {FEWEST_ROWS} rows in each set."
         yield Note("no p-value", text)
-    for one in changes.features:
+    for one in verdict.columns:
         if one.kind == "date" and abs(one.difference) >= APART:
             text = (
                 f"The sets are of different times: {one.name} alone separates them, whatever else "

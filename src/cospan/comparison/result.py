@@ -21,13 +21,13 @@ from cospan.comparison.scoring import Group, Model, Names, pair_angle
 from cospan.data import Chunk, SchemaChange
 from cospan.errors import InputError
 from cospan.evidence import (
-    Changes,
     Column,
     FeatureTable,
     Finding,
-    PairTable,
+    PairChange,
     Reading,
     Size,
+    Table,
     Verdict,
     columns_of,
     plan_from,
@@ -52,7 +52,7 @@ MISTAKEN = 0.05
 class Comparison:
     """What :func:`compare` found out about two or more sets.
 
-    `size`, `p`, `findings`, `features`, `feature_pairs`, `changes` and `verdict` are about two
+    `size`, `p`, `findings`, `features`, `feature_pairs` and `verdict` are about two
     sets: of more, about the pair that differs most (``found.farthest``); ``found.pair("a", "c")``
     is the comparison of two of them.
 
@@ -109,7 +109,7 @@ class Comparison:
     schema_changes: tuple[SchemaChange, ...]
     version: str
     seconds: float
-    _changes: Changes | None = None
+    _verdict: Verdict | None = None
     _audit: LabelAudit | None = None  # of the labels of further rows
     _pairs: dict[tuple[int, int], Comparison] = field(default_factory=dict)
 
@@ -121,11 +121,11 @@ class Comparison:
         return self.sizes[self._farthest]
 
     @cached_property
-    def changes(self) -> Changes:
-        """Columns and relations that changed, data quality, the p-value and the verdict."""
-        if self._changes is not None:
-            return self._changes
-        return self.pair(*self._farthest).changes
+    def verdict(self) -> Verdict:
+        """Whether two sets differ, how much, in what and how sure that is; print it."""
+        if self._verdict is not None:
+            return self._verdict
+        return self.pair(*self._farthest).verdict
 
     @property
     def p(self) -> float:
@@ -138,19 +138,14 @@ class Comparison:
         return self.verdict.findings
 
     @property
-    def verdict(self) -> Verdict:
-        """Whether two sets differ, how much, in what and how sure that is; print it."""
-        return self.changes.verdict
-
-    @property
     def features(self) -> FeatureTable:
         """One row for each column of the data, changed ones first."""
-        return self.changes.features
+        return self.verdict.columns
 
     @property
-    def feature_pairs(self) -> PairTable:
+    def feature_pairs(self) -> Table[PairChange]:
         """Relations between columns that changed, the surest first."""
-        return self.changes.feature_pairs
+        return self.verdict.feature_pairs
 
     @property
     def frame(self) -> JointFrame:
@@ -227,7 +222,7 @@ class Comparison:
         i, j = (set_number(one, self.names) for one in (a, b))
         if i == j:
             raise InputError(f"Both sets are {self.names[i]!r}; name two different ones.")
-        if (i, j) == (0, 1) and self._changes is not None:
+        if (i, j) == (0, 1) and self._verdict is not None:
             return self
         if (i, j) not in self._pairs:
             self._pairs[i, j] = self._make_pair(i, j)
@@ -260,7 +255,7 @@ class Comparison:
         groups = check_rows([_between(self.groups[k], own, (i, j)) for own, k in enumerate((i, j))])
         size = self.sizes[min(i, j), max(i, j)]
         schema = tuple(one for one in self.schema_changes if {*one.sets, *one.others} & {*names})
-        changes = study_pair(
+        verdict = study_pair(
             frame,
             chunks,
             names=names,
@@ -282,7 +277,7 @@ class Comparison:
             samples=chunks,
             warnings=(),
             schema_changes=schema,
-            _changes=changes,
+            _verdict=verdict,
             _pairs={},
         )
 
@@ -390,10 +385,14 @@ class Comparison:
         }
         if self.differing is None and pair != self._farthest:
             return {**found, **dict.fromkeys(("p", "differs", "changes"))}
-        changes = self.pair(*pair).changes
-        differs = pair in self.differing if self.differing is not None else changes.verdict.differs
-        p = changes.verdict.to_dict()["pvalue"]
-        return {**found, "p": p, "differs": differs, "changes": plain(changes.to_dict())}
+        verdict = self.pair(*pair).verdict
+        differs = pair in self.differing if self.differing is not None else verdict.differs
+        return {
+            **found,
+            "p": plain(verdict.pvalue),
+            "differs": differs,
+            "changes": verdict.to_dict(),
+        }
 
     def to_json(self) -> str:
         """:meth:`to_dict` as text."""

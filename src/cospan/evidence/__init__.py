@@ -5,25 +5,17 @@
 - `repeats`: rows that are repeated beyond chance
 - `blame`: as few columns as explain all of the evidence
 - `findings`: what changed, as data
-- `engine`: from rows to findings
-- `columns`, `quality`: the user's columns and the tables
+- `columns`: the user's columns, read from encoded rows
+- `tables`: what both sets hold in each column, and each relation
+- `quality`: what is odd about the data
 - `distances`: histograms of angles, and how far apart they are
 - `size`: one number for how different two sets are, with an interval
-- `verdict`: all of it together
+- `verdict`: all that was found
+- `engine`: from rows to the verdict
 """
 
 from .blame import PIXEL
-from .columns import (
-    Column,
-    FeatureChange,
-    FeatureTable,
-    Held,
-    PairChange,
-    PairTable,
-    columns_of,
-    plan_from,
-    read_columns,
-)
+from .columns import Column, Held, columns_of, plan_from, read_columns
 from .distances import (
     angle_histogram,
     bhattacharyya,
@@ -33,29 +25,28 @@ from .distances import (
     posterior_ambiguity,
     rank_auc,
 )
-from .engine import FEWEST_LABELLINGS, FEWEST_ROWS, Smallest, find, shift_test
+from .engine import (
+    FEWEST_LABELLINGS,
+    FEWEST_ROWS,
+    Totals,
+    find,
+    find_changes,
+    shift_test,
+)
 from .findings import Finding
 from .functions import OTHER, Ranks, Reading, legendre, normal_scores
-from .quality import QualityNote
-from .repeats import repeated_rows
+from .repeats import IN_BOTH, repeated_rows
 from .size import Fold, Separation, Size, separation, size_of
+from .tables import FeatureChange, FeatureTable, PairChange, Table
 from .test import SQUARE
-from .verdict import (
-    Changes,
-    RowsToCheck,
-    Totals,
-    Verdict,
-    feature_parts,
-    find_changes,
-    size_word,
-)
+from .verdict import RowsToCheck, Smallest, Verdict, size_word
 
 __all__ = [
-    "FEWEST_LABELLINGS", "FEWEST_ROWS", "OTHER", "PIXEL", "SQUARE", "Changes", "Column",
-    "FeatureChange", "FeatureTable", "Finding", "Fold", "Held", "PairChange", "PairTable",
-    "QualityNote", "Ranks", "Reading", "RowsToCheck", "Separation", "Size", "Smallest", "Totals",
-    "Verdict", "angle_histogram", "bhattacharyya", "bin_posterior", "columns_of", "feature_parts",
-    "find", "find_changes", "fisher_rao", "hellinger", "legendre", "normal_scores", "plan_from",
-    "posterior_ambiguity", "rank_auc", "read_columns", "repeated_rows", "separation",
-    "shift_test", "size_of", "size_word",
+    "FEWEST_LABELLINGS", "FEWEST_ROWS", "IN_BOTH", "OTHER", "PIXEL", "SQUARE", "Column",
+    "FeatureChange", "FeatureTable", "Finding", "Fold", "Held", "PairChange", "Ranks", "Reading",
+    "RowsToCheck", "Separation", "Size", "Smallest", "Table", "Totals", "Verdict",
+    "angle_histogram", "bhattacharyya", "bin_posterior", "columns_of", "find", "find_changes",
+    "fisher_rao", "hellinger", "legendre", "normal_scores", "plan_from", "posterior_ambiguity",
+    "rank_auc", "read_columns", "repeated_rows", "separation", "shift_test", "size_of",
+    "size_word",
 ]  # fmt: skip

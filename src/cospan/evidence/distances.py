@@ -7,13 +7,9 @@ Bhattacharyya      BC = Σ √(PᵢQᵢ)            (inner product)   in [0, 1]
 Hellinger          H = √(1 - BC) = chord/√2  (straight line)   in [0, 1]
 Fisher-Rao         F = 2 arccos BC           (along the arc)   in [0, π]
 =================  =========================================  ==========
-
-Calibrated angles need no bins: there sin²θ is the probability of B itself, and
-:func:`smooth_distances` takes the expectation over the angles as they are.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -82,35 +78,6 @@ def fisher_rao(P: ArrayLike, Q: ArrayLike) -> float:
 def overlap(P: ArrayLike, Q: ArrayLike) -> float:
     """Overlap coefficient Σ min(Pᵢ, Qᵢ): the mass that both histograms have in common."""
     return float(min(1.0, np.sum(np.minimum(*as_histograms(P, Q)))))
-
-
-class SmoothDistances(NamedTuple):
-    """How far apart two groups of calibrated angles are, without bins."""
-
-    bhattacharyya: float
-    hellinger: float
-    fisher_rao: float
-    overlap: float  # the mass both have in common: twice the error of the best guess
-
-
-def smooth_distances(theta_a: ArrayLike, theta_b: ArrayLike) -> SmoothDistances:
-    """Distances of two groups from their calibrated angles, each group weighing one half.
-
-    BC is the mean of sin 2θ, the overlap that of 2 min(cos²θ, sin²θ). Both are taken from
-    differences to 45°, 1 - sin 2θ = 2 sin²(θ - 45°), so that small distances keep their digits and
-    angles that are all 45° are exactly 0 apart.
-
-    >>> found = smooth_distances(np.radians([10, 20, 50]), np.radians([70, 80]))
-    >>> round(found.fisher_rao, 4), round(found.overlap, 4)
-    (1.9177, 0.2603)
-    """
-    missing, apart = 0.0, 0.0
-    for theta, name in ((theta_a, "theta_a"), (theta_b, "theta_b")):
-        away = as_angles(theta, name) - math.pi / 4
-        missing += float(np.mean(np.sin(away) ** 2))
-        apart += 0.5 * float(np.mean(np.abs(np.sin(2 * away))))
-    missing = min(1.0, missing)
-    return SmoothDistances(1 - missing, math.sqrt(missing), _arc(missing), max(0.0, 1 - apart))
 
 
 def rank_auc(a: Floats, b: Floats) -> float:

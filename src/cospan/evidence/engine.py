@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,14 +18,23 @@ from scipy import special
 from cospan.base.arrays import one_blas_thread, to_numpy
 from cospan.base.checks import as_count, as_rows, as_seed, check_names, feature_names_of
 from cospan.base.tolerance import LEAST_VARIANCE
-from cospan.base.types import Array, Values
+from cospan.base.types import Array, Data, Floats, Values
 from cospan.errors import InputError
 
 from .blame import blame_columns
+from .columns import Column, columns_of, read_columns, read_texts, text_columns
 from .findings import Finding, described, taken
 from .functions import OWN, SHARES, Function, Reading, RowFunctions, deviation
+from .quality import check_quality
 from .repeats import IN_BOTH, repeated_rows
-from .test import LEVEL, Evidence, Labellings, share_z, weigh
+from .size import Size
+from .tables import feature_table, pair_table
+from .test import Evidence, Labellings, share_z, weigh
+from .verdict import NO_ROWS, RowsToCheck, Smallest, Verdict
+
+if TYPE_CHECKING:
+    from cospan.data import EncodingPlan, SetProfile
+    from cospan.model import JointFrame
 
 #: Rows of a set behind the labellings; differences of single columns are those of all rows.
 SAMPLE = 2_500
@@ -38,35 +47,111 @@ POWER, LEAST_SHARE = 0.8, 0.1
 FEWEST_ROWS, FEWEST_LABELLINGS = 4, 19
 
 
-class Smallest(NamedTuple):
-    """The smallest changes of a column that would have been seen in four of five such comparisons.
+class Totals(NamedTuple):
+    """Of a set of which only a sample of rows is at hand: its rows, means and variances, (d,)."""
 
-    `mean` is in the column's units and `deviations` in its standard deviations (NaN for
-    categories), `share` that of its most frequent level or of missing values.
+    rows: float
+    mean: Floats
+    variance: Floats
+
+
+def find_changes(
+    frame: JointFrame,
+    rows_a: Data,
+    rows_b: Data,
+    *,
+    names: Sequence[str] | None = None,
+    plan: EncodingPlan | None = None,
+    profiles: tuple[SetProfile, SetProfile] | None = None,
+    auc: Size | None = None,
+    set_names: tuple[str, str] = ("A", "B"),
+    to_check: RowsToCheck = NO_ROWS,
+    keys: NDArray[np.uint64] | None = None,
+    groups: Values | None = None,
+    totals: tuple[Totals, Totals] | None = None,
+    watched: tuple[Floats | None, Floats | None] = (None, None),
+    permutations: int = 999,
+    seed: int = 0,
+) -> Verdict:
+    """Find what changed between the two sets of a frame.
+
+    `rows_a` and `rows_b` are encoded rows of both, all of them or random samples. `names` are the
+    features' (by default the frame's, or x0, x1, …); `plan` says how the user's columns became
+    features, else every feature is a column of numbers. `profiles` say what the columns hold over
+    all rows. `keys` tell rows apart that are equal only as they are encoded; `groups` are rows that
+    belong together; `totals` are the features' means and variances over all rows, where the rows
+    are samples; `watched` is how texts that make no feature are written, in the order of the plan's
+    `watched`.
     """
+    a, b = (
+        np.asarray(to_numpy(as_rows(rows, name, d=frame.n_features)), dtype=np.float64)
+        for rows, name in ((rows_a, "A"), (rows_b, "B"))
+    )
+    texts = () if any(part is None for part in watched) else text_columns(plan)
+    names = names or frame.feature_names or [f"x{i}" for i in range(frame.n_features)]
+    columns = (*columns_of(plan, names, profiles), *texts)
+    parts = plan.watched if plan is not None and texts else ()
+    read = [
+        [*read_columns(columns, rows), *read_texts(columns, parts, part)]
+        for rows, part in zip((a, b), watched, strict=True)
+    ]
+    found = Verdict()
+    if min(len(a), len(b)) >= FEWEST_ROWS:
+        with one_blas_thread():  # many small products: threads would wait for each other
+            found = find(
+                [column.name for column in columns], *read, permutations=permutations, seed=seed,
+                groups=groups, keys=keys,
+                known=None if totals is None else _over_all_rows(columns, *totals),
+            )  # fmt: skip
+    table = feature_table(columns, read, profiles, found)
+    return replace(
+        found,
+        columns=table,
+        quality=check_quality(table, profiles),
+        auc=auc,
+        shares=_shares(frame, found, texts),
+        rows=to_check,
+        sets=set_names,
+    )
 
-    mean: float
-    deviations: float
-    share: float
+
+def _over_all_rows(columns: Sequence[Column], a: Totals, b: Totals) -> dict[Function, float]:
+    """z of means, levels and gaps from the means of all rows."""
+    error = np.sqrt(a.variance / a.rows + b.variance / b.rows)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.nan_to_num((a.mean - b.mean) / error, posinf=0.0, neginf=0.0).tolist()
+
+    def share(j: int) -> float:
+        return share_z(a.mean[j] * a.rows, a.rows, b.mean[j] * b.rows, b.rows, z[j])
+
+    found = {}
+    for k, column in enumerate(columns):
+        own = [share(j) if column.levels else z[j] for j in column.features]
+        if column.kind == "boolean":
+            own = [-own[0], own[0]]
+        for level, value in zip(column.levels or (), own, strict=False):
+            found[Function("level", k, -1, level)] = value
+        if column.levels is None and own and column.kind != "time of day":
+            found[Function("mean", k)] = own[0]
+        if column.indicator is not None:
+            found[Function("missing", k)] = share(column.indicator)
+    return found
 
 
-@dataclass(frozen=True)
-class Found:
-    """What a comparison of two sets has as evidence; by default nothing, as without a test."""
+def _shares(frame: JointFrame, found: Verdict, texts: Sequence[Column]) -> dict[str, float]:
+    """What share of the difference is location, scale and shape.
 
-    p: float = math.nan  # of "both sets come from one distribution"
-    rows: tuple[int, int] = (0, 0)  # behind the p-value
-    n_permutations: int = 0  # relabellings behind it
-    findings: tuple[Finding, ...] = ()  # repeated rows first, then columns, the clearest first
-    order: tuple[str, ...] = ()  # all columns, the most suspicious first
-    column_p: Mapping[str, float] = field(default_factory=dict)  # each column's own, adjusted
-    evidence: Evidence | None = None
-    functions: RowFunctions | None = None
-    seen: Mapping[str, Smallest] = field(default_factory=dict)  # of each column
-
-    @property
-    def differs(self) -> bool:
-        return self.p <= LEVEL
+    None where nothing differs but texts, which have no place in the geometry, or with the linear
+    span, which has no parts.
+    """
+    changed = {one.column for one in found.findings}
+    only_texts = changed and changed <= {one.name for one in texts}
+    if not found.differs or only_texts or not frame.geometry.affine:
+        return {}
+    whole = frame.parts
+    if not 0 < whole.total < math.inf:
+        return {}
+    return {kind: getattr(whole, kind) / whole.total for kind in ("location", "scale", "shape")}
 
 
 def find(
@@ -79,7 +164,7 @@ def find(
     groups: Values | None = None,
     keys: NDArray[np.uint64] | None = None,
     known: Mapping[Function, float] | None = None,
-) -> Found:
+) -> Verdict:
     """Find what differs between two sets of rows, read in the same way.
 
     `groups` are labels of rows that belong together (A's rows, then B's); `keys` tell rows apart
@@ -124,34 +209,39 @@ def find(
     p, least = evidence.p, 3 / (permutations + 1)
     if any(where != IN_BOTH for where, _, _ in repeated.findings):  # else the sets are only alike
         p = min(p, least)
-    again = (
+    again = [
         Finding("repeated rows", detail=where, a=float(count), z=z, p=least, rows=sum(n))
         for where, count, z in repeated.findings
+    ]
+    return Verdict(
+        pvalue=p,
+        rows_tested=sizes,
+        n_permutations=permutations,
+        findings=(*again, *found),
+        order=tuple(functions.names[k] for k in order),
+        feature_pairs=pair_table(evidence, functions, sizes[0]),
+        smallest=_smallest_seen(functions, evidence, values),
+        evidence=evidence,
     )
-    column_p = dict.fromkeys(functions.names, 1.0)
-    for k in np.flatnonzero(evidence.family == OWN):
-        column_p[functions.names[evidence.first[k]]] = float(evidence.adjusted[k])
-    return Found(
-        p, sizes, permutations, (*again, *found), tuple(functions.names[k] for k in order),
-        column_p, evidence, functions, _smallest_seen(functions, evidence, values),
-    )  # fmt: skip
 
 
 def _of_all_rows(
     functions: RowFunctions, a: Sequence[Reading], b: Sequence[Reading]
 ) -> dict[Function, float]:
     """z of the columns' own functions over all rows."""
-    names, (n_a, sum_a, square_a) = functions.own_sums(a)
-    _, (n_b, sum_b, square_b) = functions.own_sums(b)
-    n = np.maximum(n_a + n_b, 1)
-    variance = np.maximum((square_a + square_b) / n - ((sum_a + sum_b) / n) ** 2, LEAST_VARIANCE)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = (sum_a / n_a - sum_b / n_b) * np.sqrt(n_a * n_b / n / variance)
-    z = np.nan_to_num(z, posinf=0.0, neginf=0.0)
-    for k, function in enumerate(names):
+    found = {}
+    for (function, x), (_, y) in zip(functions.own(a), functions.own(b), strict=True):
+        x, y = x[~np.isnan(x)], y[~np.isnan(y)]
+        n_a, n_b, sums = len(x), len(y), (float(x.sum()), float(y.sum()))
+        z = 0.0
+        if n_a and n_b:
+            n, square = n_a + n_b, float(x @ x + y @ y)
+            variance = max(square / n - (sum(sums) / n) ** 2, LEAST_VARIANCE)
+            z = (sums[0] / n_a - sums[1] / n_b) * math.sqrt(n_a * n_b / n / variance)
         if function.kind in SHARES:
-            z[k] = share_z(sum_a[k], n_a[k], sum_b[k], n_b[k], float(z[k]))
-    return dict(zip(names, z.tolist(), strict=True))
+            z = share_z(sums[0], n_a, sums[1], n_b, z)
+        found[function] = z
+    return found
 
 
 def _smallest_seen(
@@ -259,4 +349,4 @@ def shift_test(
             names or [f"x{j}" for j in range(a.shape[1])], *read,
             permutations=count, seed=as_seed(random_state), groups=belongs,
         )  # fmt: skip
-    return ShiftTest(found.p, found.findings, found.n_permutations, *found.rows)
+    return ShiftTest(found.pvalue, found.findings, found.n_permutations, *found.rows_tested)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan.base.tables import plain
 from cospan.base.types import Bools, Floats, Record
 
 from .blame import KOLMOGOROV, Blamed
@@ -51,8 +52,8 @@ class Finding:
     ``"rounding"``, ``"text"`` (written differently); ``"given"`` (moved against the other columns),
     ``"scatter"`` (they predict it less, or better), ``"identity"`` (a rule that held is broken),
     ``"relation"``, ``"inside"`` (a number in the rows of one level), ``"copy"``, ``"swap"``,
-    ``"repeated rows"``, and what the data room finds: ``"only in"``, ``"renamed"``, ``"retyped"``,
-    ``"lacking"``, ``"absurd"``.
+    ``"repeated rows"``; what the data room finds: ``"only in"``, ``"renamed"``, ``"retyped"``,
+    ``"lacking"``, ``"absurd"``; and what is only odd, see `check_quality`.
     """
 
     kind: str
@@ -73,6 +74,7 @@ class Finding:
     #: Factor and offset, where all values of B are those of A in another unit or from another zero
     unit: tuple[float, float] | None = None
     beyond: float = math.nan  # the share of B's values that are outside the range of A's
+    levels: tuple[str, ...] = ()  # that one set alone has, or as A and as B write them
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -82,13 +84,7 @@ class Finding:
 
     def to_dict(self) -> Record:
         """Plain types only; what does not apply is None."""
-        found: Record = dict(vars(self))
-        for name, value in found.items():
-            if isinstance(value, float) and not math.isfinite(value):
-                found[name] = None
-        for name in ("where", "unit"):
-            found[name] = None if found[name] is None else list(found[name])
-        return found
+        return {name: plain(value) for name, value in vars(self).items()}
 
 
 def described(

@@ -150,25 +150,17 @@ class RowFunctions:
             yield Block(block.functions, block.values[: len(block.functions)])
 
     def every(self) -> Iterator[tuple[Function, Floats]]:
-        for reading, margin in zip(self.readings, self.margins, strict=True):
-            yield from margin.values(reading.values)
+        yield from self.own(self.readings)
         yield from self.given(np.ones(len(self.scores.column), dtype=bool))
         yield from self.identities()
         yield from self._inside()
         yield from self.equal()
 
-    def own_sums(self, readings: Sequence[Reading]) -> tuple[list[Function], Floats]:
-        """Number, sum and sum of squares of each column's own functions over any rows, (3, m)."""
-        functions, sums = [], []
-        known = {(one.column, one.part): one for one in readings}
+    def own(self, readings: Sequence[Reading]) -> Iterator[tuple[Function, Floats]]:
+        """Each column's own functions, over any rows."""
+        known = {(one.column, one.part): one.values for one in readings}
         for learned, margin in zip(self.readings, self.margins, strict=True):
-            rows = known[learned.column, learned.part].values
-            gaps = bool(np.isnan(rows).any())
-            for function, values in margin.values(rows):
-                there = values[~np.isnan(values)] if gaps else values
-                functions.append(function)
-                sums.append((len(there), there.sum(), there @ there))
-        return functions, np.array(sums, dtype=np.float64).T
+            yield from margin.values(known[learned.column, learned.part])
 
     def given(
         self, use: NDArray[np.bool_], of: Collection[int] | None = None

@@ -2,22 +2,22 @@
 
 Levels that one set alone has, columns that do not vary, dates of different times, and values that
 are the same but written differently: they are read alike here, but whatever reads the data next may
-not be so patient. Each is a record; sentences are made elsewhere.
+not be so patient.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from scipy import special
 
 from cospan.base.tolerance import LEAST_VARIANCE
-from cospan.base.types import Record
 
-from .columns import FeatureChange, FeatureTable
+from .findings import Finding
+from .repeats import IN_BOTH
+from .tables import FeatureChange, FeatureTable
 from .test import share_z
 
 if TYPE_CHECKING:
@@ -33,72 +33,44 @@ NEARLY_ALL, MOST_LEVELS = 0.9, 30
 PLAIN = ("point", "iso date")
 
 
-@dataclass(frozen=True)
-class QualityNote:
-    """One thing that is odd.
-
-    `code` is ``"new levels"``, ``"vanished levels"``, ``"other case"`` (of `levels`, those of A and
-    then of B), ``"constant"``, ``"writing"`` (`written` has an example of A's and of B's),
-    ``"blanks"`` (around values) or ``"times"`` (dates that do not
-    overlap: the last of one set and the first of the other). `a` and `b` are the number behind it
-    in each set, NaN where there is none; `differs` says whether it is a difference between the
-    sets.
-    """
-
-    code: str
-    column: str
-    differs: bool
-    a: float = math.nan
-    b: float = math.nan
-    levels: tuple[str, ...] = ()
-    written: tuple[str, str] = ("", "")
-
-
-class Quality(tuple[QualityNote, ...]):
-    """All notes; differences between the sets first."""
-
-    __slots__ = ()
-
-    def to_dict(self) -> list[Record]:
-        """Plain types only."""
-        rows = [asdict(note) for note in self]
-        for row in rows:
-            row |= {k: float(row[k]) if math.isfinite(row[k]) else None for k in "ab"}
-            row |= {k: list(row[k]) for k in ("levels", "written")}
-        return rows
-
-
 def check_quality(
     features: FeatureTable, profiles: tuple[SetProfile, SetProfile] | None
-) -> Quality:
-    """Look through the columns."""
-    notes = [note for one in features for note in _of_column(one)]
+) -> tuple[Finding, ...]:
+    """Look through the columns; differences between the sets come first.
+
+    The kinds are ``"new levels"``, ``"vanished levels"``, ``"other case"`` (of `levels`, those of A
+    and then of B), ``"constant"`` (in one set, or the same in both), ``"writing"`` (`levels` has an
+    example of A's and of B's), ``"blanks"`` (around values) and ``"times"`` (dates that do not
+    overlap: the last of one set and the first of the other).
+    """
+    found = [note for one in features for note in _of_column(one)]
     for a in profiles[0].columns if profiles is not None else ():
         if profiles is not None and a.name in profiles[1]:
-            notes += _of_profiles(a, profiles[1][a.name])
-    return Quality(sorted(notes, key=lambda note: not note.differs))
+            found += _of_profiles(a, profiles[1][a.name])
+    return tuple(sorted(found, key=lambda one: one.detail == IN_BOTH))
 
 
-def _of_column(one: FeatureChange) -> Iterator[QualityNote]:
+def _of_column(one: FeatureChange) -> Iterator[Finding]:
     if one.kind == "category":
         yield from _of_levels(one.name, one.a.counts, one.b.counts)
     elif math.isfinite(one.a.low) and math.isfinite(one.b.low):
         still = one.a.constant, one.b.constant
         if all(still) and one.a.low == one.b.low:
-            yield QualityNote("constant", one.name, False, one.a.low, one.b.low)
+            yield Finding("constant", one.name, detail=IN_BOTH, a=one.a.low, b=one.b.low)
         elif any(still) and one.changed:
-            yield QualityNote("constant", one.name, True, one.a.deviation, one.b.deviation)
+            where = "in A" if still[0] else "in B"
+            yield Finding("constant", one.name, detail=where, a=one.a.deviation, b=one.b.deviation)
 
 
-def _of_levels(name: str, a: Mapping[str, int], b: Mapping[str, int]) -> Iterator[QualityNote]:
+def _of_levels(name: str, a: Mapping[str, int], b: Mapping[str, int]) -> Iterator[Finding]:
     """Levels that one set alone has, where all rows were counted."""
     if not a or not b:
         return
     if same := in_other_case(a, b):
         levels = (*(x for x, _ in same), *(y for _, y in same))
-        yield QualityNote("other case", name, True, levels=levels)
+        yield Finding("other case", name, levels=levels)
         return
-    for code, here, there in (("vanished levels", a, b), ("new levels", b, a)):
+    for kind, here, there in (("vanished levels", a, b), ("new levels", b, a)):
         total = sum(here.values())
         # By chance all n rows of a level are in this set with a probability of share ** n.
         share = total / (total + sum(there.values()))
@@ -107,8 +79,8 @@ def _of_levels(name: str, a: Mapping[str, int], b: Mapping[str, int]) -> Iterato
         if only:
             only.sort(key=lambda level: -here[level])
             part = sum(here[level] for level in only) / total
-            ends = (part, 0.0) if here is a else (0.0, part)
-            yield QualityNote(code, name, True, *ends, levels=tuple(only))
+            x, y = (part, 0.0) if here is a else (0.0, part)
+            yield Finding(kind, name, a=x, b=y, levels=tuple(only))
 
 
 def in_other_case(a: Mapping[str, int], b: Mapping[str, int]) -> list[tuple[str, str]]:
@@ -134,22 +106,22 @@ def in_other_case(a: Mapping[str, int], b: Mapping[str, int]) -> list[tuple[str,
 # ---- how values are written ----------------------------------------------------------------------
 
 
-def _of_profiles(a: ColumnProfile, b: ColumnProfile) -> Iterator[QualityNote]:
+def _of_profiles(a: ColumnProfile, b: ColumnProfile) -> Iterator[Finding]:
     if a.kind == "time":
         ends = (a.high, b.low) if a.low <= b.low else (a.low, b.high)
-        yield QualityNote("times", a.name, True, *ends)
+        yield Finding("times", a.name, a=ends[0], b=ends[1])
     sizes = [one.rows - one.missing for one in (a, b)]
     if min(sizes) == 0:
         return
     if (written := _written(a, b)) is not None:
-        yield QualityNote("writing", a.name, True, written=written)
+        yield Finding("writing", a.name, levels=written)
     if a.padded or b.padded:
         share = (a.padded + b.padded) / sum(sizes)
         spread = math.sqrt(share * (1 - share) * (1 / sizes[0] + 1 / sizes[1]))
         z = (a.padded / sizes[0] - b.padded / sizes[1]) / max(spread, LEAST_VARIANCE)
         z = share_z(a.padded, sizes[0], b.padded, sizes[1], z)
         if 2 * special.ndtr(-abs(z)) < BY_CHANCE:
-            yield QualityNote("blanks", a.name, True, a.padded / sizes[0], b.padded / sizes[1])
+            yield Finding("blanks", a.name, a=a.padded / sizes[0], b=b.padded / sizes[1], z=z)
 
 
 def _written(a: ColumnProfile, b: ColumnProfile) -> tuple[str, str] | None:

@@ -19,14 +19,7 @@ from scipy import special
 
 from cospan.base.types import Floats
 
-from .distances import (
-    angle_histogram,
-    as_angles,
-    fisher_rao,
-    hellinger,
-    overlap,
-    smooth_distances,
-)
+from .distances import angle_histogram, as_angles, fisher_rao, hellinger, overlap
 
 #: z of 95 %, two-sided.
 TWO_SIDED = float(special.ndtri(0.975))
@@ -130,7 +123,7 @@ class Separation:
     n_b: int
 
 
-def separation(theta_a: ArrayLike, theta_b: ArrayLike, *, bins: int | None = None) -> Separation:
+def separation(theta_a: ArrayLike, theta_b: ArrayLike, *, bins: int = 30) -> Separation:
     """Measure how far two groups of angles lie apart.
 
     Parameters
@@ -138,9 +131,8 @@ def separation(theta_a: ArrayLike, theta_b: ArrayLike, *, bins: int | None = Non
     theta_a, theta_b
         Angles in radians, of rows that the frame was not fitted to.
     bins
-        By default the angles are read as calibrated ones: sin²θ is the probability of B, and
-        Fisher-Rao, Hellinger and the overlap follow from it without any binning. With a number,
-        they are those of the two histograms of so many bins, as the paper has them.
+        Of the two histograms that Fisher-Rao, Hellinger and the overlap are about, as in the paper.
+        The AUC needs none.
 
     Examples
     --------
@@ -151,11 +143,6 @@ def separation(theta_a: ArrayLike, theta_b: ArrayLike, *, bins: int | None = Non
     (0.93, True)
     """
     a, b = as_angles(theta_a, "theta_a"), as_angles(theta_b, "theta_b")
-    auc = size_of([Fold(a, b)])
-    if bins is None:
-        smooth = smooth_distances(a, b)
-        apart = smooth.fisher_rao, smooth.hellinger, smooth.overlap
-    else:
-        P, Q = angle_histogram(a, bins), angle_histogram(b, bins)
-        apart = fisher_rao(P, Q), hellinger(P, Q), overlap(P, Q)
-    return Separation(auc, *apart, a.size, b.size)
+    P, Q = angle_histogram(a, bins), angle_histogram(b, bins)
+    apart = fisher_rao(P, Q), hellinger(P, Q), overlap(P, Q)
+    return Separation(size_of([Fold(a, b)]), *apart, a.size, b.size)

@@ -8,8 +8,8 @@ from functools import partial
 
 from cospan.base.text import listed, number, plural, quoted, share_text, shares_text
 from cospan.comparison import Comparison, RowToCheck
-from cospan.evidence import size_word
-from cospan.wording import made_of_sentence, note_sentence, of_hundred, sentence, value_text
+from cospan.evidence import IN_BOTH, size_word
+from cospan.wording import made_of_sentence, of_hundred, sentence, value_text
 
 from . import charts
 from .columns import Subject
@@ -161,12 +161,14 @@ def quality_notes(found: Comparison) -> list[tuple[str, str]]:
         said = "; ".join(f"{quoted(name)} {a if a == b else f'{a} → {b}'}" for name, a, b in shares)
         more = f" and {plural(len(gaps) - 6, 'more column')}" if len(gaps) > 6 else ""
         notes.append(("Missing values", f"{said}{more}."))
-    odd = found.changes.quality if found.image_shape is None else ()  # a pixel is no column
-    still = [note.column for note in odd if not note.differs]
+    odd = found.verdict.quality if found.image_shape is None else ()  # a pixel is no column
+    still = [one.column for one in odd if one.detail == IN_BOTH]
     if still:
         are = "is" if len(still) == 1 else "are"
         notes.append(("Constant", f"{listed(still)} {are} constant."))
-    notes += [(NOTES.get(one.code, "Note"), note_sentence(one, sets)) for one in odd if one.differs]
+    notes += [
+        (NOTES.get(one.kind, "Note"), sentence(one, sets)) for one in odd if one.detail != IN_BOTH
+    ]
     codes = (*READING, *SAID)
     notes += [(n.code.capitalize(), str(n)) for n in found.warnings if n.code not in codes]
     return list(dict.fromkeys(notes))
