@@ -51,15 +51,12 @@ def drawn(K, n, d, seed=0):
 
 
 def refitted_costs(g, parts, o, x):
-    """Squared costs of x to sets made of `parts`; units, α, γ and ν are those of `g`."""
+    """Squared costs of x to sets made of `parts`; units, centre, α, γ and ν are those of `g`."""
     per_unit = np.asarray(g.per_unit())
-    means, sizes = [np.asarray(part.mean) for part in parts], [part.n for part in parts]
-    about = origin = means
-    if not g.affine:
-        middle = np.mean(means, axis=0) if g.balance else np.average(means, axis=0, weights=sizes)
-        center = middle if g.center_mode == "pooled" else np.asarray(g.center)
-        about = means if g.center_mode == "each" else [center] * len(parts)
-        origin = [means[o] if g.center_mode == "each" else center] * len(parts)
+    about = origin = means = [np.asarray(part.mean) for part in parts]
+    if not g.affine:  # a centre of all sets stays where it is
+        about = means if g.center_mode == "each" else [np.asarray(g.center)] * len(parts)
+        origin = [about[o]] * len(parts)
     shrunk = []
     for part, centre in zip(parts, about, strict=True):
         moments = np.asarray(part.scatter_about(centre, 1 / part.n if g.balance else 1.0))

@@ -147,9 +147,9 @@ def test_float32_rows_far_from_zero_score_like_float64(settings):
     assert_allclose(*left_out, atol=1e-3)
 
 
-def test_one_feature_near_1e160_changes_no_angle():
+def test_features_of_very_different_sizes_change_no_angle():
     A, B, Z = rows(60, d=5), rows(50, d=5, seed=1, shift=1.0), rows(40, d=5, seed=2)
-    scale = np.array([1, 1, 1e-160, 1, 1e100])
+    scale = np.array([1, 1, 1e-130, 1, 1e100])
     expected = JointFrame.fit(A, B, units="own").align(Z).degrees
     found = JointFrame.fit(scale * A, scale * B, units="own").align(scale * Z).degrees
     assert_allclose(found, expected, atol=1e-6)

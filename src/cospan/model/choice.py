@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cospan.base import arrays, factorizations
-from cospan.base.tolerance import FAST_SHRINKAGE, LEAST_REMAINDER, SAME_LOSS
+from cospan.base.tolerance import FAST_SHRINKAGE, SAME_LOSS
 from cospan.base.types import Floats
 from cospan.model.calibration import (
     Calibration,
@@ -32,14 +32,16 @@ from cospan.model.calibration import (
     log_odds_of,
 )
 from cospan.model.leave_one_out import (
+    Departure,
     LeaveOneOutCosts,
+    changed,
     factors_of,
     inside_span,
     maps_of,
     pooled_maps,
     same_span,
 )
-from cospan.model.prepared import Departure, Geometry, PreparedSets, TrialRows, WorkingSets
+from cospan.model.prepared import Geometry, PreparedSets, TrialRows, WorkingSets
 from cospan.model.settings import Fixed
 from cospan.summary import Summary
 
@@ -105,9 +107,6 @@ def choose(
     equal_weights = bool(np.all(trial.removed == trial.removed[:1]))
     squared = found.squared.T if prepared.affine and equal_weights else None
     working = found.working
-    if working.outlined:
-        # The other units' basis is gone by now: of many features, two would not fit in memory.
-        working = prepared.working(working.units)
     geometry = working.geometry(shrinkage=found.shrinkage, pooling=found.pooling, dof=found.dof)
     return Chosen(working, geometry, squared)
 
@@ -192,7 +191,8 @@ class _Search:
         self.gammas: tuple[float, ...] = POOLING_GRID
         if fixed.pooling is not None:
             self.gammas = (fixed.pooling,)
-        self.other_units = fixed.units is None
+        # Where rows are few, a second basis of their span costs memory, and units gain nothing.
+        self.other_units = fixed.units is None and working.basis is None
         if near is not None:
             self._stay(near)
 
@@ -239,7 +239,7 @@ class _Search:
     def _in_other_units(self, current: Candidate) -> Candidate:
         """The current candidate, or one in the other units that is better than it."""
         common = current.working.units == "common"
-        other = self.prepared.working("own" if common else "common", outlined=True)
+        other = self.prepared.working("own" if common else "common")
         trial = other.trial(tried_rows(other.n_sets))
         assert trial is not None  # the same rows
         rival = self._without_pooling(other, trial)
@@ -295,41 +295,32 @@ class _Search:
 def left_out_grid(working: WorkingSets, trial: TrialRows, alphas: Floats) -> Floats:
     """Squared costs without ν, (α, K, n): each row left out of its own set.
 
-    Exact in the affine span where all rows of a set have the same weight; in the linear span
-    centre and divisor stay.
+    Exact in the affine span where all rows of a set have the same weight.
     """
-    prepared = working.prepared
-    if prepared.affine and not alphas.any():
+    if not alphas.any():
         return _unshrunk(working, trial, 0.0)[None]
-    at = working.means() if prepared.center_mode != "each" else 0 * working.means()
+    at, affine = working.means(), working.prepared.affine
+    gone = [_departure(working, trial, o) for o in range(working.n_sets)]
     costs = np.empty((len(alphas), working.n_sets, len(trial.own)))
     for k in range(working.n_sets):
         values, vectors = working.spectrum(k)
         # Squared coordinates of all rows about the mean of set k, or about the one centre.
         projected = np.asarray(arrays.matmul(trial.rows, vectors))
-        projected += arrays.matmul(at - at[k] if prepared.affine else at, vectors)[trial.own]
+        if affine:
+            projected += arrays.matmul(at - at[k], vectors)[trial.own]
         projected *= projected
         costs[:, k, :] = _quadratic(projected, values, alphas, trial.off)
         mine = trial.own == k
-        gone = _departure(working, trial, k)
-        pp = _quadratic(projected[mine], (1 + gone.growth) * values, alphas, trial.off[mine])
-        lost = np.outer(1 - alphas, gone.lost)
-        costs[:, k, mine] = gone.farther**2 * _changed(pp, pp, pp, lost)
+        pp = _quadratic(projected[mine], (1 + gone[k].growth) * values, alphas, trial.off[mine])
+        costs[:, k, mine] = changed(pp, pp, pp, np.outer(1 - alphas, gone[k].lost))
+    for o, one in enumerate(gone):  # in the linear span all sets see a row from the same centre
+        costs[:, o if affine else slice(None), trial.own == o] *= one.farther**2
     return costs
 
 
 def _departure(working: WorkingSets, trial: TrialRows, k: int) -> Departure:
     """What any row of set k takes along."""
-    p = working.prepared
-    removed = trial.removed[trial.own == k].max(keepdims=True)
-    if p.affine:
-        return Departure.of(p.sizes[k], removed, balance=True)
-    return Departure(0 * removed, removed * p.weights[k], np.ones(1))
-
-
-def _changed(pp: Floats, pz: Floats, zz: Floats, lost: Floats) -> Floats:
-    """zᵀ(G - lost·ppᵀ)⁻¹z from inner products in G⁻¹."""
-    return np.asarray(zz + lost * pz**2 / np.maximum(1 - lost * pp, LEAST_REMAINDER))
+    return Departure.of(working.prepared, k, trial.removed[trial.own == k].max(keepdims=True))
 
 
 def _quadratic(projected: Floats, values: Floats, alphas: Floats, off: Floats) -> Floats:
@@ -364,7 +355,7 @@ def pooled_costs(working: WorkingSets, trial: TrialRows, alpha: float, pooling: 
             pp = np.einsum("ij,ij->j", p, p) + trial.off[member] / alpha
             step = at[:, o] - at[:, k]
             along = step @ p
-            cost = _changed(pp, pp + along, pp + 2 * along + step @ step, weight * gone.lost)
+            cost = changed(pp, pp + along, pp + 2 * along + step @ step, weight * gone.lost)
             costs[k, member] = cost * (gone.farther**2 if k == o else 1.0)
     return costs
 

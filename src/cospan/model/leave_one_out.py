@@ -1,22 +1,23 @@
 """Costs of a row as if it had never been there: exact, without refitting.
 
-When a row x of weight δ goes from set o of n, the set's moments about its mean become
+When a row x of weight δ goes from set o of size n, the set's moments become
 
-    S' = (1 + growth) S - lost·ppᵀ,   p = x - μ_o,   growth = δ/(n - δ),   lost = δn/(n - δ)²
+    S' = (1 + growth) S - lost·ppᵀ        growth = δ/(n - δ), or 0 where moments are plain sums
 
-and the row is n/(n - δ) times as far from the new mean. Where sets pool their covariances, those of
-the others change with it, by as much as set o weighs in them; where they share a centre, moments
-about it change as it moves. So the new matrix of set k is G + Σ s·uuᵀ, where G differs from the old
-one by the divisor alone, and all u, and the row as set k sees it, are combinations of p and steps
-between means and centre, q_k and q_o. With W the inner products of these three in G⁻¹, every u
-takes off s·Wu(Wu)ᵀ/(1 + s·uᵀWu) from it. In the affine span the row's own set so has, with h the
-cost of p, (n/(n - δ))²·h/(1 - lost·h).
+with p = x - μ_o where they are taken about its own mean: that moves, the row is n/(n - δ) times as
+far from it, and lost = δn/(n - δ)². In the linear span p may be x less one centre for all sets,
+which stays where it is: lost = δ/(n - δ). Where sets pool their covariances, those of the others
+change with it, by as much as set o weighs in them. So the new matrix of set k is G - s·lost·ppᵀ,
+where G differs from the old one by the divisor alone, and a row at z from the set costs it
+
+    zᵀG⁻¹z + s·lost (pᵀG⁻¹z)²/(1 - s·lost·pᵀG⁻¹p)
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from cospan.base.checks import as_weights
 from cospan.base.tolerance import FAST_SHRINKAGE, LEAST_REMAINDER, alone_in_its_direction
 from cospan.base.types import Array, Floats
 from cospan.errors import InputError
-from cospan.model.prepared import Departure, Geometry, TrialRows, WorkingSets, working_rows
+from cospan.model.prepared import Geometry, PreparedSets, TrialRows, WorkingSets, working_rows
 
 
 def removed_weights(sample_weight: object, n: int) -> Floats:
@@ -33,6 +34,32 @@ def removed_weights(sample_weight: object, n: int) -> Floats:
     if sample_weight is None:
         return np.ones(n)
     return np.asarray(np.minimum(as_weights(sample_weight, n), 1.0))
+
+
+class Departure(NamedTuple):
+    """How a set's moments change when rows of it go, each by itself."""
+
+    growth: Floats
+    lost: Floats
+    farther: Floats  # how many times as far from the set's centre a row then is
+
+    @classmethod
+    def of(cls, sets: Geometry | PreparedSets, o: int, removed: Floats) -> Departure:
+        """From set o; `removed` are weights of rows."""
+        n = sets.sizes[o]
+        with np.errstate(divide="ignore"):
+            farther = np.where(n > removed, n / np.maximum(n - removed, 0.0), math.inf)
+        growth, lost = 0 * removed, removed
+        if sets.balance:
+            growth, lost = farther - 1, removed * farther / n
+        if not sets.own_centers:
+            return cls(growth, lost, np.ones(len(removed)))
+        return cls(growth, lost * farther, farther)
+
+
+def changed(pp: Floats, pz: Floats, zz: Floats, lost: Floats) -> Floats:
+    """zᵀ(G - lost·ppᵀ)⁻¹z from inner products in G⁻¹."""
+    return np.asarray(zz + lost * pz**2 / np.maximum(1 - lost * pp, LEAST_REMAINDER))
 
 
 class LeaveOneOutCosts:
@@ -51,8 +78,7 @@ class LeaveOneOutCosts:
     ) -> None:
         g = self.geometry = geometry
         # (K, e): the sets' means less the centre
-        at = working_rows(g.means, g.center, g, basis)[0]
-        self._positions = arrays.to_numpy(at)
+        self._at = arrays.to_numpy(working_rows(g.means, g.center, g, basis)[0])
         self._turned: dict[tuple[int, int], tuple[Floats, Floats]] = {}
         own = factors() if g.pooling > 0 else None
         for k, one in enumerate(map(arrays.to_numpy, maps)):
@@ -63,65 +89,40 @@ class LeaveOneOutCosts:
     def squared_costs(self, p: Array, off: Array | None, o: int, removed: Floats) -> Array:
         """(n, K) squared costs of rows of set o, each left out of it.
 
-        `p` (n, e) are the rows less the mean of their set, in working coordinates, `off` their
-        squared norms outside the span, and `removed` the weights that go.
+        `p` (n, e) are the rows less what the moments of their set are taken about, in working
+        coordinates, `off` their squared norms outside the span, and `removed` the weights that go.
         """
-        g, at, n = self.geometry, self._positions, p.shape[0]
-        outside = np.zeros(n) if off is None or g.shrinkage == 0 else arrays.to_numpy(off)
-        gone = Departure.of(g.sizes[o], removed, g.balance)
+        g, xp = self.geometry, arrays.namespace(p)
+        outside = np.zeros(p.shape[0])
+        if off is not None and g.shrinkage > 0:
+            outside = arrays.to_numpy(off) / g.shrinkage
+        gone = Departure.of(g, o, removed)
         columns = []
         for k in range(g.n_sets):
             share = (1 - g.shrinkage) * g.mixing()[k, o]
-            steps = np.stack([at[k], at[o]])
-            if g.affine or g.center_mode == "each":
-                steps = np.stack([at[o] - at[k] if g.affine else 0 * at[o], 0 * at[o]])
-            turned = self._turned[(k, o if g.pooling > 0 else k)]
-            W = _inner_products(p, steps, *turned, share * gone.growth)
-            W[:, 0, 0] += outside / (g.shrinkage or 1.0)
-            changes, seen = self._changes(k, o, removed, gone)
-            remaining = np.ones(n)
-            for u, size in (*changes, (np.eye(3)[:1], -share * gone.lost)):
-                Wu = np.einsum("nij,nj->ni", W, np.broadcast_to(u, (n, 3)))
-                left = 1 + size * np.sum(u * Wu, axis=1)
-                remaining = remaining * left
-                kept = np.where(np.abs(left) > LEAST_REMAINDER, left, LEAST_REMAINDER)
-                W -= (size / kept)[:, None, None] * Wu[:, :, None] * Wu[:, None, :]
-            cost = np.maximum(np.einsum("ni,nij,nj->n", seen, W, seen), 0.0)
+            across, values = self._turned[k, o if g.pooling > 0 else k]
+            growth = share * gone.growth if share else np.zeros(1)
+            if np.all(growth == growth[:1]):
+                growth = growth[:1]
+            y = arrays.matmul(p, arrays.like(across, p))
+            weight = arrays.like(1 / (1 + growth[:, None] * values), y)  # (n, m), or (1, m)
+
+            def product(a: Array, b: Array, weight: Array = weight) -> Floats:
+                """Of every row of a with that of b, where the matrix of the set is the identity."""
+                return np.asarray(arrays.to_numpy(xp.sum(a * weight * b, axis=1)) + outside)
+
+            pp = product(y, y)
+            if g.affine and k != o:
+                z = y + arrays.like((self._at[o] - self._at[k]) @ across, y)[None, :]
+                pz, zz, away = product(y, z), product(z, z), np.ones(1)
+            else:
+                pz, zz, away = pp, pp, gone.farther**2
+            cost = changed(pp, pz, zz, share * gone.lost) * away if share else zz * away
             if k == o:  # nothing else of its set spans the row
-                alone = ~(remaining > alone_in_its_direction(np.finfo(float).eps))
-                cost = np.where(alone, math.inf, cost)
+                alone = 1 - share * gone.lost * pp <= alone_in_its_direction(np.finfo(float).eps)
+                cost = np.where(alone | np.isnan(cost), math.inf, cost)
             columns.append(cost + g.dof)
         return arrays.like(np.stack(columns, axis=1), p)
-
-    def _changes(
-        self, k: int, o: int, removed: Floats, gone: Departure
-    ) -> tuple[list[tuple[Floats, Floats]], Floats]:
-        """What moves beside the mean of set o: u (n, 3) and s (n,); and the row as k sees it.
-
-        In terms of (p, q_k, q_o). These are changes of moments about a centre of all sets; where
-        that is a mean of theirs, it moves.
-        """
-        g, n = self.geometry, self.geometry.sizes[o]
-        seen = np.zeros((len(removed), 3))
-        if g.affine or g.center_mode == "each":
-            seen[:, 0] = gone.farther if k == o or not g.affine else 1.0
-            seen[:, 1] = g.affine and k != o
-            return [], seen
-        moved = np.zeros_like(seen)  # m - m'
-        if g.center_mode == "pooled" and g.balance:
-            moved[:, 0] = removed / (g.n_sets * (n - removed))
-        elif g.center_mode == "pooled":
-            moved[:, 0] = moved[:, 2] = removed / (g.sizes.sum() - removed)
-        mean = np.eye(3)[2 if k == o else 1]
-        step = mean + moved  # μ_k' - m'
-        before = np.full(len(removed), 1.0 if g.balance else g.sizes[k])
-        after = before
-        if k == o:
-            step[:, 0] -= removed / (n - removed)
-            before, after = (before * gone.farther, before) if g.balance else (before, n - removed)
-        rest = 1 - g.shrinkage
-        changes = [(step, rest * after), (mean[None, :], -rest * before)]
-        return changes, moved + np.array([1.0, 0.0, 1.0])
 
     def of_trial(self, trial: TrialRows) -> Floats:
         """(n, K) squared costs of rows of all sets."""
@@ -146,23 +147,6 @@ def _turned(alpha: float, one: Floats, factor: Floats | None) -> tuple[Floats, F
     moments = (own - alpha * np.asarray(arrays.gram(one))) / (1 - alpha)
     values, turn = factorizations.eigh(moments)
     return arrays.matmul(one, turn), np.clip(values, 0.0, None)
-
-
-def _inner_products(
-    p: Array, steps: Floats, across: Floats, values: Floats, growth: Floats
-) -> Floats:
-    """Of every row and two steps in G⁻¹ = L diag(1/(1 + growth·λ)) Lᵀ, (n, 3, 3)."""
-    y = arrays.matmul(p, arrays.like(across, p))
-    q = steps @ across
-    if np.all(growth == growth[:1]):
-        growth = growth[:1]
-    weight = 1 / (1 + growth[:, None] * values)  # (n, m), or (1, m)
-    weighted = y * arrays.like(weight, y)
-    W = np.empty((p.shape[0], 3, 3))
-    W[:, 0, 0] = arrays.to_numpy(arrays.namespace(y).sum(weighted * y, axis=1))
-    W[:, 0, 1:] = W[:, 1:, 0] = arrays.to_numpy(arrays.matmul(weighted, arrays.like(q.T, y)))
-    W[:, 1:, 1:] = np.einsum("nm,qm,rm->nqr", weight, q, q)
-    return W
 
 
 # ---- the matrices that samples are multiplied with ----------------------------------------------

@@ -18,21 +18,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cospan.base import arrays, factorizations
 from cospan.base.checks import as_flag, as_option, as_tol, check_same_library
 from cospan.base.tolerance import SQUARES_KEEP_DIGITS, constant_variance, rank_tolerance
-from cospan.base.types import AnyArray, Array, Floats, Index
+from cospan.base.types import Array, Floats, Index
 from cospan.errors import InputError
 from cospan.model.calibration import Calibration
 from cospan.summary import Summary, as_factors
-
-_SMALLEST_UNIT = 2.0**-1022  # its inverse is still a number
-# Entries of rows that are multiplied at once for their inner products.
-_BLOCK = 2**17
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,13 +82,18 @@ class Geometry:
         """How many features vary."""
         return self.n_features - len(self.constant_features)
 
+    @property
+    def own_centers(self) -> bool:
+        """Are every set's moments taken about its own mean?"""
+        return self.center_mode in ("own", "each")
+
     def origin(self, k: int) -> Array:
         """What is taken off a sample before it is compared with set k."""
         return self.means[k, :] if self.affine else self.center
 
     def about(self, k: int) -> Array:
         """What the moments of set k are taken about."""
-        return self.means[k, :] if self.center_mode in ("own", "each") else self.center
+        return self.means[k, :] if self.own_centers else self.center
 
     def per_unit(self) -> Array:
         """1/unit, and 0 for constant features."""
@@ -134,9 +135,9 @@ def in_feature_units(core: Array, basis: Array | None, geometry: Geometry) -> Ar
 
 
 class TrialRows(NamedTuple):
-    """Rows of all sets to try choices on, centred on their own set, in working coordinates."""
+    """Rows of all sets to try choices on, in working coordinates."""
 
-    rows: Floats  # (n, e)
+    rows: Floats  # (n, e): less what the moments of their set are taken about
     off: Floats  # (n,): squared norm outside the span
     own: Index  # (n,): the set each belongs to
     counts: Floats  # (n,): how often it counts
@@ -145,22 +146,6 @@ class TrialRows(NamedTuple):
     def removed(self) -> Floats:
         """The weight that goes with a row: a row of weight 2 loses one occurrence."""
         return np.asarray(np.minimum(self.counts, 1.0))
-
-
-class Departure(NamedTuple):
-    """How a set's moments about its mean change when rows of it go, each by itself."""
-
-    growth: Floats
-    lost: Floats
-    farther: Floats  # how many times as far from the set's mean a row then is
-
-    @classmethod
-    def of(cls, n: float, removed: Floats, balance: bool) -> Departure:
-        """From a set of size n; `removed` are weights of rows. With balance S is divided by n."""
-        with np.errstate(divide="ignore"):
-            farther = np.where(n > removed, n / np.maximum(n - removed, 0.0), math.inf)
-        lost = removed * farther * (farther / n if balance else 1.0)
-        return cls(farther - 1 if balance else 0 * removed, lost, farther)
 
 
 class PreparedSets:
@@ -206,27 +191,30 @@ class PreparedSets:
         center = g.center if g.center_mode == "given" else g.center_mode
         return cls(summaries, g.span, center, g.balance, g.tol, labels)
 
+    @property
+    def own_centers(self) -> bool:
+        """Are every set's moments taken about its own mean?"""
+        return self.center_mode in ("own", "each")
+
     def about(self, k: int) -> Array:
         """What the moments of set k are taken about."""
-        return self.means[k, :] if self.center_mode in ("own", "each") else self.center
+        return self.means[k, :] if self.own_centers else self.center
 
-    def working(self, units: str, *, outlined: bool = False) -> WorkingSets:
-        """The sets' moments in these units; `outlined`: to try settings on, where that saves."""
-        return WorkingSets(self, units, outlined=outlined)
+    def working(self, units: str) -> WorkingSets:
+        """The sets' moments in these units."""
+        return WorkingSets(self, units)
 
     @cached_property
     def spreads(self) -> Floats:
         """(K, d): square roots of the diagonals of the sets' moments, as they are weighted."""
         found = np.zeros((len(self.summaries), int(self.center.shape[0])))
         for k, part in enumerate(self.summaries):
-            if not part.is_factored:
-                scatter = arrays.to_numpy(part.scatter_about(self.about(k)))
-                found[k] = np.sqrt(np.clip(np.diagonal(scatter), 0.0, None))
-            for one in part.factor_parts(self.about(k)) if part.is_factored else ():
-                if one.shape[0]:
-                    spread = arrays.to_numpy(_root_mean_square(one))
-                    found[k] = np.hypot(found[k], math.sqrt(one.shape[0]) * spread)
-            found[k] *= math.sqrt(self.weights[k])
+            if part.is_factored:
+                for one in part.factor_parts(self.about(k)):
+                    found[k] += arrays.to_numpy(arrays.namespace(one).sum(one * one, axis=0))
+            else:
+                found[k] = np.diagonal(arrays.to_numpy(part.scatter_about(self.about(k))))
+            found[k] = np.sqrt(self.weights[k] * np.clip(found[k], 0.0, None))
         return found
 
     def unit(self, units: str) -> Floats:
@@ -236,40 +224,32 @@ class PreparedSets:
         """
         within = _root_mean_square(self.spreads)
         if not self.affine:
-            return np.full(len(within), float(_root_mean_square(within[:, None])[0]) or 1.0)
+            return np.full(len(within), float(_root_mean_square(within)) or 1.0)
         means = arrays.to_numpy(self.means)
         between = _root_mean_square(means - means.mean(axis=0))
+        # What is so small that its square has no digits counts as constant, too.
         rounding = math.sqrt(constant_variance(1.0)) * np.abs(means).max(axis=0)
+        rounding = np.maximum(rounding, SQUARES_KEEP_DIGITS)
         varies = within > rounding
         # Constant in every set, at different values: only the means separate the sets.
         apart = ~varies & (between > rounding)
         unit = np.where(varies, within, np.where(apart, between, 0.0))
         if units != "own" and unit.any():
             some = unit[varies] if varies.any() else unit[apart]
-            unit = np.where(unit > 0, _root_mean_square(some[:, None])[0], 0.0)
-        return np.where(unit > 0, np.maximum(unit, _SMALLEST_UNIT), 0.0)
+            unit = np.where(unit > 0, _root_mean_square(some), 0.0)
+        return unit
 
 
-def _root_mean_square(x: AnyArray) -> AnyArray:
-    """Of every column, whatever its size: squares of values near 1e-160 would have no digits."""
-    xp = arrays.namespace(x)
-    largest = xp.max(xp.abs(x), axis=0)
-    scaled = x / xp.where(largest > 0, largest, xp.ones_like(largest))[None, :]
-    scaled *= scaled
-    return cast("AnyArray", largest * xp.sqrt(xp.mean(scaled, axis=0)))
+def _root_mean_square(x: Floats) -> Floats:
+    """Of every column."""
+    return np.asarray(np.sqrt(np.mean(x**2, axis=0)))
 
 
 class WorkingSets:
-    """The sets' moments in working coordinates.
+    """The sets' moments in working coordinates."""
 
-    Outlined ones have no basis of a span of few rows (see `_outlined`): enough to try settings on.
-    """
-
-    def __init__(self, prepared: PreparedSets, units: str, *, outlined: bool = False) -> None:
+    def __init__(self, prepared: PreparedSets, units: str) -> None:
         self.prepared, self.units, self.n_sets = prepared, units, len(prepared.summaries)
-        rows_inside = all(part._holds_rows for part in prepared.summaries)
-        self._may_outline = outlined and rows_inside and prepared.affine
-        self._outlined_means: Floats | None = None
         unit = prepared.unit(units)
         self.unit = arrays.like(unit, prepared.center)
         self.n_varying = int(np.count_nonzero(unit))
@@ -286,8 +266,7 @@ class WorkingSets:
         rows = [sum(one.shape[0] for one in factor) for factor in parts]
         # With the means relative to the first in the span, every row lies in it; moments about
         # another point hold the step to the mean already.
-        own_means = p.center_mode in ("own", "each")
-        between = p.means[1:, :] - p.means[:1, :] if own_means else p.means[:0, :]
+        between = p.means[1:, :] - p.means[:1, :] if p.own_centers else p.means[:0, :]
         if sum(rows) + between.shape[0] >= p.center.shape[0]:
             joined = [one[0] if len(one) == 1 else xp.concat(one, axis=0) for one in parts]
             weighted = zip(roots, joined, strict=True)
@@ -295,37 +274,17 @@ class WorkingSets:
         stack = [one for factor in parts for one in factor] + [between]
         scale = np.repeat([*roots, 1.0], [*rows, between.shape[0]])
         ends = np.cumsum([0, *rows]).tolist()
-        if self._may_outline:
-            inside = _outlined(stack, scale, self.per_unit)
-            steps = arrays.to_numpy(inside[ends[-1] :, :])
-            self._outlined_means = np.concatenate([0 * steps[:1, :], steps])
-        else:
-            # One copy of all the rows, which becomes the basis in its own memory.
-            stacked = arrays.stacked(stack)
-            stacked *= arrays.like(scale, stacked)[:, None]
-            stacked *= self.per_unit[None, :]
-            self.basis, R = factorizations.orthonormal_columns(stacked.T)
-            inside = R.T
-        return [inside[i:j, :] for i, j in itertools.pairwise(ends)]
+        # One copy of all the rows, which becomes the basis in its own memory.
+        stacked = arrays.stacked(stack)
+        stacked *= arrays.like(scale, stacked)[:, None]
+        stacked *= self.per_unit[None, :]
+        self.basis, R = factorizations.orthonormal_columns(stacked.T)
+        return [R.T[i:j, :] for i, j in itertools.pairwise(ends)]
 
     def _matrices(self) -> list[Array]:
-        p, xp = self.prepared, arrays.namespace(self.per_unit)
-        # Of numbers so small that only other sets' factors know them a matrix holds zeros.
-        per_unit = xp.clip(self.per_unit, 0.0, 1 / SQUARES_KEEP_DIGITS)
-        found = []
-        for k, part in enumerate(p.summaries):
-            if part.is_factored:  # first in units: squares of small numbers would vanish
-                factor = xp.concat(part.factor_parts(p.about(k)), axis=0)
-                found.append(p.weights[k] * arrays.gram(self.per_unit[None, :] * factor))
-            else:
-                scatter = part.scatter_about(p.about(k), p.weights[k])
-                found.append(scatter * (per_unit[:, None] * per_unit[None, :]))
-        return found
-
-    @property
-    def outlined(self) -> bool:
-        """Is a basis missing that the sets need?"""
-        return self._outlined_means is not None
+        p, per_unit = self.prepared, self.per_unit
+        scatters = [x.scatter_about(p.about(k), p.weights[k]) for k, x in enumerate(p.summaries)]
+        return [one * per_unit[:, None] * per_unit[None, :] for one in scatters]
 
     def matrix(self, k: int) -> Array:
         """The moments of set k in working coordinates."""
@@ -355,8 +314,6 @@ class WorkingSets:
 
     def means(self) -> Floats:
         """(K, e): the sets' means less the centre, in working coordinates, on the host."""
-        if self._outlined_means is not None:
-            return np.asarray(self._outlined_means - self._outlined_means.mean(axis=0))
         moved = (self.prepared.means - self.prepared.center[None, :]) * self.per_unit[None, :]
         inside = moved if self.basis is None else arrays.matmul(moved, self.basis)
         return np.asarray(arrays.to_numpy(inside), dtype=np.float64)
@@ -364,20 +321,24 @@ class WorkingSets:
     def trial(self, most: int, inner: Array | None = None) -> TrialRows | None:
         """Sampled rows of every set, at most so many of each; None where a set keeps none.
 
-        In the coordinates of a basis `inner` (e, m), where there is one.
+        Less what the moments of their set are taken about, and in the coordinates of a basis
+        `inner` (e, m), where there is one.
         """
         found = [self._trial_of(k, most) for k in range(self.n_sets)]
         if any(len(part[0]) == 0 for part in found):
             return None
         rows, off, count = (np.concatenate(part) for part in zip(*found, strict=True))
         own = np.repeat(np.arange(self.n_sets), [len(part[0]) for part in found])
+        if not self.prepared.own_centers:
+            rows = rows + self.means()[own]
         if inner is not None:
             rows = arrays.matmul(rows, arrays.to_numpy(inner))
         return TrialRows(rows, off, own, count)
 
     def _trial_of(self, k: int, most: int) -> tuple[Floats, Floats, Floats]:
+        """Rows of one set less its mean, their squared norms off the span, and their weights."""
         part = self.prepared.summaries[k]
-        if (self.basis is not None or self.outlined) and part._holds_rows:
+        if self.basis is not None and part._holds_rows:
             # The factor's rows are the rows themselves, less the mean.
             rows = arrays.to_numpy(self._moments[k])[: part.count][:most]
             one = np.ones(len(rows))
@@ -408,27 +369,6 @@ class WorkingSets:
             tol=p.tol,
             feature_names=p.feature_names,
         )
-
-
-def _outlined(parts: Sequence[Array], weights: Floats, per_unit: Array) -> Array:
-    """Coordinates (n, n) of weighted rows in some orthonormal basis of their span.
-
-    From their inner products: the same rows up to a rotation, at the cost of half the digits and
-    of next to no memory. That is enough to try settings on.
-    """
-    xp = arrays.namespace(per_unit)
-    n, d = sum(one.shape[0] for one in parts), int(per_unit.shape[0])
-    column = arrays.like(weights, per_unit)[:, None]
-    step = max(1, _BLOCK // max(n, 1))
-    total = np.zeros((n, n))
-    for start in range(0, d, step):
-        end = min(start + step, d)
-        block = xp.concat([one[:, start:end] for one in parts], axis=0)
-        block *= column
-        block *= per_unit[None, start:end]
-        total += arrays.to_numpy(arrays.matmul(block, block.T))
-    values, vectors = factorizations.eigh((total + total.T) / 2)
-    return arrays.like(vectors * np.sqrt(np.clip(values, 0.0, None)), per_unit)
 
 
 def _common_names(summaries: Sequence[Summary], labels: Sequence[str]) -> tuple[str, ...] | None:

@@ -147,8 +147,8 @@ class SetModel:
     def left_out_costs(self, X: object, own: object, *, sample_weight: object = None) -> Array:
         """Squared costs (n, K) of the sets' own rows, each as if it had never been there.
 
-        Exact, without refitting: mean, covariance and divisor change (α, T and the calibration
-        stay). `own` are the numbers of the rows' sets, `sample_weight` the weights used in fitting:
+        Exact, without refitting: mean, covariance and divisor change (α, T, the calibration and a
+        centre of all sets stay). `own` are the numbers of the rows' sets, `sample_weight` the weights used in fitting:
         a row of weight 2 loses one of its two occurrences.
         """
         rows = as_rows(X, "X", d=self.n_features, allow_empty=True)
@@ -180,7 +180,7 @@ class SetModel:
     def _left_out_of(self, o: int, rows: Array, removed: Floats) -> Array:
         """Squared costs (n, K) of rows of one set, in float64."""
         g = self.geometry
-        p, off = working_rows(rows, g.means[o, :], g, self.basis)
+        p, off = working_rows(rows, g.about(o), g, self.basis)
         return self.leave_one_out_costs.squared_costs(p, off, o, removed)
 
     # What every kind of model has its own way for
