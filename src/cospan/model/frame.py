@@ -416,9 +416,9 @@ class JointFrame(SetModel):
     ) -> LeaveOneOut:
         """The training rows' own angles: each as if the row had never been there.
 
-        Exact, without refitting: mean, covariance and divisor change; α, the units and the
-        calibration stay. Scoring training rows with :meth:`align` flatters: every row helped to
-        build its own side. With ``center="each"`` a row is scored less the mean of its own set.
+        Exact, without refitting: mean, covariance and divisor change; α, the units, the
+        calibration and a centre of both sets stay. Scoring training rows with :meth:`align`
+        flatters: every row helped to build its own side. With ``center="each"`` a row is scored less the mean of its own set.
         Without shrinkage, a row that the others of its set do not span costs ∞.
 
         A and B are the rows the frame was fitted to, or some of them, and their weights those used

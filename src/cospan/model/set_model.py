@@ -148,8 +148,8 @@ class SetModel:
         """Squared costs (n, K) of the sets' own rows, each as if it had never been there.
 
         Exact, without refitting: mean, covariance and divisor change (α, T, the calibration and a
-        centre of all sets stay). `own` are the numbers of the rows' sets, `sample_weight` the weights used in fitting:
-        a row of weight 2 loses one of its two occurrences.
+        centre of all sets stay). `own` are the numbers of the rows' sets, `sample_weight` the
+        weights used in fitting: a row of weight 2 loses one of its two occurrences.
         """
         rows = as_rows(X, "X", d=self.n_features, allow_empty=True)
         own = np.asarray(own, dtype=np.intp)
