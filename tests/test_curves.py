@@ -1,7 +1,5 @@
 """Curved frames: the map, what it sees, when it is chosen, and everything that follows from it."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from scipy.special import ndtri
@@ -82,7 +80,7 @@ def test_scores_go_on_beyond_the_ends():
 def test_nearness_is_by_the_sum_over_columns_and_varies_as_much_as_places(ring):
     rows = np.concatenate(ring)
     rows = np.concatenate([rows, rows[:, :1] > 0], axis=1)
-    mapping = score_map([rows], size=50)
+    mapping = score_map([rows])
     y, mapped = mapping.places(rows, fine=True), exact(mapping)(rows)
     apart = np.abs(y[:, None] - mapping.landmarks).sum(axis=2)
     near = np.exp(-apart / mapping.width)
@@ -104,21 +102,6 @@ def test_offsets_and_units_do_not_matter(ring, offset):
 def test_samples_far_away_stay_numbers(curved):
     far = np.array([[1e300, -1e300, 0.0], [1e18, 0, 0], [0, 0, 1e5]])
     assert np.isfinite(curved.align(far).theta).all()
-
-
-def test_pulled_back_gradients_are_those_of_the_map():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 3))
-    X[:, 2] = X[:, 2] > 0
-    mapping = score_map([X], size=12)
-    seen = partial(mapping.features, fine=True)
-    slopes = rng.normal(size=seen(X[:1]).shape)
-    x, step = np.array([[0.321, -0.123, 0.25]]), 1e-6  # at no knot and no landmark
-    found = mapping.pulled_back(x, seen(x), slopes)[0]
-    for j in range(3):
-        e = step * np.eye(3)[j]
-        change = (seen(x + e) - seen(x - e)) @ slopes[0] / (2 * step)
-        assert found[j] == pytest.approx(change[0], abs=1e-8)
 
 
 # ---- what it sees, and when it is chosen ------------------------------------------------------
@@ -155,15 +138,6 @@ def test_the_plain_frame_is_the_one_without_a_curve(ring, curved):
     assert curved.parts == plain.parts
     assert "curved" in repr(curved)
     assert "curved" not in repr(plain)
-
-
-def test_a_number_of_features_is_the_most_there_are():
-    rng = np.random.default_rng(0)
-    A, B = rng.normal(size=(2, 60, 4))
-    assert (
-        JointFrame.fit(A, B, curve=30).curve.map.n_features == 34
-    )  # columns, and nearness to each
-    assert JointFrame.fit(A, B, curve=5).curve.map.n_features == 9
 
 
 def test_angles_are_those_of_a_frame_of_mapped_rows(ring, curved):
@@ -251,27 +225,20 @@ def test_rows_are_read_again_for_a_trial_where_it_is_cheap(n, sample_size, at_ha
     assert len(calls) == readings
 
 
-def test_weights_count_like_copies(ring):
+def test_weights_count_like_copies(ring, curved):
     """Through the same map: which rows landmarks begin with is drawn anew from other rows."""
     A, B = ring
-    settled = {"curve": 9, "shrinkage": 0.2, "pooling": 0.0, "dof": 1}
-    mapping = JointFrame.fit(A, B, **settled).curve.map
-    weights = np.repeat([1.0, 2.0], 150)
-    one, two = (
-        SetCosts.from_summaries([a, Summary.of(B)], mapping=mapping, **settled)
-        for a in (Summary.of(A, weights), Summary.of(np.concatenate([A, A[150:]])))
-    )
+    again = RowsAgain([(A, np.repeat([1.0, 2.0], 150)), (B, None)])
+    copies = RowsAgain([(np.concatenate([A, A[150:]]), None), (B, None)])
+    one, two = (curved.curve.refitted(rows(curved.curve.map)) for rows in (again, copies))
     np.testing.assert_allclose(one.squared_costs(B), two.squared_costs(B), rtol=1e-4)
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"curve": "yes"}, "'auto', None, or a number"),
-        ({"curve": 0}, "from 1 to 4,000"),
-        ({"curve": True}, "'auto'"),
-        ({"curve": 8, "span": "linear"}, "affine"),
-        ({"curve": 8, "shrinkage": 0}, "shrinkage"),
+        ({"curve": "yes"}, "'auto' or None"),
+        ({"curve": 9}, "'auto' or None"),
     ],
 )
 def test_what_cannot_be_is_said(ring, options, words):
@@ -282,8 +249,6 @@ def test_what_cannot_be_is_said(ring, options, words):
 def test_summaries_without_their_rows_have_no_curve(ring):
     a, b = (Summary.of(X, sample_size=50) for X in ring)
     assert JointFrame.from_summaries(a, b, curve="auto").curve is None
-    with pytest.raises(InputError, match="rows"):
-        JointFrame.from_summaries(a, b, curve=9)
 
 
 def test_the_paper_has_no_curve(ring):
@@ -323,13 +288,13 @@ def test_a_ring_among_many_columns_is_seen(wide_frame):
 def test_features_of_landmarks_multiply_to_their_kernel(wide):
     """Nyström's features: at the landmarks, their products are the kernel, less what is weak."""
     d = wide[0].shape[1]
-    mapping = landmark_map(wide[0].mean(axis=0), np.ones(d), wide, size=40)
+    mapping = landmark_map(wide[0].mean(axis=0), np.ones(d), wide)
     at = mapping.landmarks
     places = at @ mapping.axes.T + mapping.center
     phi = exact(mapping)(places)[:, mapping.axes.shape[1] :]
     distance = np.linalg.norm(at[:, None] - at[None], axis=2)
     kernel = np.exp(-(distance**2) / (2 * mapping.width**2))
-    assert len(at) == 40
+    assert len(at) == 400 // 3
     y = (np.concatenate(wide) - mapping.center) @ mapping.axes
     products = phi @ phi.T / np.mean(np.sum(y**2, axis=1))
     values = np.linalg.eigvalsh(kernel)
@@ -354,20 +319,6 @@ def test_landmarks_do_not_depend_on_the_order_of_rows_or_sets(wide, wide_frame):
     np.testing.assert_allclose(theta, wide_frame.align(A).theta, atol=1e-3)
 
 
-def test_gradients_through_landmarks_are_those_of_the_map(wide):
-    A, B = wide
-    per_unit = np.linspace(0, 2, 130)
-    mapping = landmark_map(A.mean(axis=0), per_unit, [A, B], size=20)
-    seen = partial(mapping.features, fine=True)
-    slopes = np.random.default_rng(0).normal(size=seen(A[:1]).shape)
-    x, step = A[:1], 1e-6
-    found = mapping.pulled_back(x, seen(x), slopes)[0]
-    for j in range(0, 130, 13):
-        e = step * np.eye(130)[j]
-        change = (seen(x + e) - seen(x - e)) @ slopes[0] / (2 * step)
-        assert found[j] == pytest.approx(change[0], abs=1e-5)
-
-
 def test_landmarks_are_saved_and_scored_alike(wide, wide_frame, tmp_path):
     A, B = wide
     cospan.save(tmp_path / "wide.cospan", wide_frame)
@@ -385,19 +336,13 @@ def test_landmarks_are_saved_and_scored_alike(wide, wide_frame, tmp_path):
 
 def test_fewer_rows_than_columns_can_have_a_curve(wide):
     A, B = (X[:60] for X in wide)
-    assert JointFrame.fit(A, B, curve="auto").curve is not None
-    frame = JointFrame.fit(A, B, curve=25)
-    assert frame.curve.map.words == "nearness to 25 landmarks"
+    frame = JointFrame.fit(A, B, curve="auto")
+    assert frame.curve.map.words == "nearness to 40 landmarks"
     a, b = (Summary.of(X) for X in (A, B))
-    same = JointFrame.from_summaries(a, b, curve=25)
+    same = JointFrame.from_summaries(a, b, curve="auto")
     np.testing.assert_allclose(frame.align(A).theta, same.align(A).theta, atol=1e-5)
     left = frame.leave_one_out(A, B)
     assert left.a.theta.mean() < left.b.theta.mean()
-
-
-def test_a_number_of_landmarks(wide):
-    assert len(JointFrame.fit(*wide, curve=25).curve.map.landmarks) == 25
-    assert len(JointFrame.fit(*wide, curve=4000).curve.map.landmarks) == 400  # one for each row
 
 
 # ---- everywhere -------------------------------------------------------------------------------

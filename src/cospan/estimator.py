@@ -63,7 +63,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         For the linear span: give all classes equal weight, whatever their sizes.
     tol : float, optional
         As in :func:`cospan.gsvd`.
-    curve : {"auto"}, int or None
+    curve : {"auto"} or None
         As in :meth:`cospan.JointFrame.fit`. After :meth:`partial_fit`, which does not see rows
         twice, only classes of at most 2,000 rows can have one.
 
@@ -113,7 +113,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         center: object = "pooled",
         balance: bool = True,
         tol: float | None = None,
-        curve: int | str | None = "auto",
+        curve: str | None = "auto",
     ) -> None:
         self.span = span
         self.units = units

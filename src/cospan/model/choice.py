@@ -138,9 +138,9 @@ class Judge:
     def mean(self, candidate: Candidate) -> float:
         return float(self.weight @ candidate.losses)
 
-    def better(self, candidate: Candidate, current: Candidate, errors: float) -> bool:
-        """Is a candidate's loss lower by so many standard errors?"""
-        difference = current.losses - candidate.losses
+    def better(self, losses: Floats, current: Floats, errors: float) -> bool:
+        """Are losses lower than the current ones by so many standard errors?"""
+        difference = current - losses
         variance = 0.0
         for member in self.members:
             # A row of weight 2 is two rows, also in how sure we are.
@@ -160,11 +160,16 @@ class Judge:
         dof: float,
         start: Calibration | None = None,
     ) -> Candidate:
-        """What comes of squared costs (K, n), calibrated; `start` helps where it is near."""
+        """What comes of squared costs (K, n); `start` helps where it is near."""
+        return Candidate(working, alpha, pooling, dof, squared, *self.calibrated(squared, start))
+
+    def calibrated(
+        self, squared: Floats, start: Calibration | None = None
+    ) -> tuple[Calibration, Floats]:
+        """The calibration of squared costs (K, n), and the losses of the rows by it."""
         log_odds = log_odds_of(squared.T)
         found = fit_calibration(log_odds, self.trial.own, self.trial.counts, start)
-        losses = log_losses(log_odds, self.trial.own, found)
-        return Candidate(working, alpha, pooling, dof, squared, found, losses)
+        return found, log_losses(log_odds, self.trial.own, found)
 
 
 # ---- the way through the settings -------------------------------------------------------------
@@ -221,7 +226,7 @@ class _Search:
         squared = left_out_grid(working, trial, self.alphas)
         first, *others = (self._best_alpha(working, squared + dof, dof) for dof in self.dofs)
         for found in others:
-            first = found if self.judge.better(found, first, CLEARLY) else first
+            first = found if self.judge.better(found.losses, first.losses, CLEARLY) else first
         return first
 
     def _best_alpha(self, working: WorkingSets, squared: Floats, dof: float) -> Candidate:
@@ -234,7 +239,11 @@ class _Search:
         if len(family) == 1:
             return best
         near = sorted(family, key=lambda one: abs(math.log(one.shrinkage / DEFAULT_SHRINKAGE)))
-        return next(one for one in near if one is best or not self.judge.better(best, one, CLEARLY))
+        return next(
+            one
+            for one in near
+            if one is best or not self.judge.better(best.losses, one.losses, CLEARLY)
+        )
 
     def _in_other_units(self, current: Candidate) -> Candidate:
         """The current candidate, or one in the other units that is better than it."""
@@ -249,7 +258,7 @@ class _Search:
         # lengths of normal rows vary by √(2/d), and the mean of n of them by √(2/dn).
         flattery = math.sqrt(self.working.n_varying / (2 * float(self.prepared.sizes.min())))
         errors = RATHER + flattery if common else CLEARLY
-        return rival if self.judge.better(rival, current, errors) else current
+        return rival if self.judge.better(rival.losses, current.losses, errors) else current
 
     def _with_pooling(self, current: Candidate) -> Candidate:
         """The current candidate, or a pooled one that is better than it."""
@@ -272,7 +281,7 @@ class _Search:
 
         n = len(gammas)
         place = (int(np.argmin(np.abs(self.alphas - current.shrinkage))), n - 1)
-        if fixed is None and judge.better(current, at(place), CLEARLY):
+        if fixed is None and judge.better(current.losses, at(place).losses, CLEARLY):
             # Where pooling all the way is clearly worse, so is half of it. But of many sets each
             # gains more from the others: a little may be better all the same.
             place = (place[0], 0)
@@ -286,7 +295,11 @@ class _Search:
             if place == (i, j):
                 break
         best = at(place)
-        return best if fixed is not None or judge.better(best, current, SOMEWHAT) else current
+        return (
+            best
+            if fixed is not None or judge.better(best.losses, current.losses, SOMEWHAT)
+            else current
+        )
 
 
 # ---- what settings would cost: leave-one-out squared costs of sampled rows ----------------------

@@ -19,11 +19,10 @@ import scipy.linalg
 
 from cospan.base import arrays
 from cospan.base.checks import as_rows, as_weights
-from cospan.base.tolerance import FAST_SHRINKAGE, expansion_keeps_digits
+from cospan.base.tolerance import expansion_keeps_digits
 from cospan.base.types import Array, Floats, Index
 from cospan.errors import InputError
-from cospan.model.calibration import Calibration
-from cospan.model.choice import CLEARLY, Candidate, Judge, tried_rows
+from cospan.model.choice import CLEARLY, Judge, tried_rows
 from cospan.model.curves import RowMap, are_of_a_table, landmark_map, score_map
 from cospan.model.prepared import WorkingSets
 from cospan.model.scoring import Squares
@@ -60,10 +59,6 @@ class CurvedSets:
     map: RowMap
     costs: SetCosts = field(repr=False)  # of the mapped rows, with a calibration of their own
 
-    @property
-    def calibration(self) -> Calibration:
-        return self.costs.geometry.calibration
-
     def refitted(self, mapped: Sequence[Summary]) -> CurvedSets:
         """The same for other rows that went through the map; all that was chosen stays."""
         return replace(self, costs=SetCosts.settled(self.costs.geometry, mapped))
@@ -97,24 +92,9 @@ class CurvedSets:
             parts.append(self.costs.left_out_costs(mapped, own[piece], sample_weight=weight))
         return xp.astype(xp.concat(parts, axis=0), rows.dtype, copy=False)
 
-    def log_odds(self, rows: Floats) -> tuple[Floats, Floats]:
-        """log tan²θ of rows of two sets (n,), and its gradients in the columns (n, d)."""
-        across, weights, at = self._laid_out
-        features = np.asarray(self.map.features(rows, fine=True))
-        away = (features @ across)[:, None, :] - at
-        squared = np.sum(weights * away**2, axis=2) + self.costs.geometry.dof
-        a, b = np.moveaxis(weights * away / squared[:, :, None], 1, 0)
-        slopes = 2 * self.calibration.gain * (a - b) @ across.T
-        return self.log_odds_of(squared), self.map.pulled_back(rows, features, slopes)
-
-    def log_odds_of(self, squared: Floats) -> Floats:
-        """log tan²θ from the squared costs (n, 2) of two sets."""
-        gain, zero = self.calibration.gain, self.calibration.zero
-        return np.asarray(gain * (np.log(squared[:, 0] / squared[:, 1]) - zero))
-
     @cached_property
-    def _table(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """A centre (D,), what mapped rows less it are multiplied with, a and w (K, m)."""
+    def _laid_out(self) -> tuple[Floats, Floats, Floats]:
+        """What features are multiplied with (D, m), w and a (K, m): about the origin."""
         g = self.costs.geometry
         joined, weights = self.costs.form()
         across = arrays.to_numpy(joined)
@@ -131,14 +111,7 @@ class CurvedSets:
             constant = np.full((g.n_sets, outside.shape[1]), 1 / g.shrinkage)
             weights = np.concatenate([weights, constant], axis=1)
         across = arrays.to_numpy(g.per_unit())[:, None] * across
-        center = arrays.to_numpy(g.center)
-        return center, across, (arrays.to_numpy(g.means) - center) @ across, weights
-
-    @cached_property
-    def _laid_out(self) -> tuple[Floats, Floats, Floats]:
-        """What features are multiplied with, w and a: about the origin, where rows are small."""
-        center, across, at, weights = self._table
-        return self.map.through(across), weights, at + center @ across
+        return self.map.through(across), weights, arrays.to_numpy(g.means) @ across
 
 
 def _pieces(rows: Array, mapping: RowMap, size: int) -> list[slice]:
@@ -195,21 +168,41 @@ def with_curve(
     again: Again | None,
     mapping: RowMap | None = None,
 ) -> Model:
-    """The model with a curve that answers for it, where that is better or asked for by number.
+    """The model with a curve that answers for it, where that is clearly better.
 
     `again` is needed where the summaries' samples are not all rows; `mapping` is a map that serves
     these sets, too.
     """
-    size = settings.curved()
-    if size is None:
+    if not settings.curves():
         return model
     summaries = _with_rows(tried)
-    if not _possible(size, tried, summaries, settings, again):
+    if not _can_show_a_curve(tried, summaries, settings, again):
         return model
-    if mapping is None:
-        mapping = _map_for(tried.working, summaries, None if size == "auto" else int(size))
-    costs = _fitted(tried, summaries, mapping, settings, again)
-    return model if costs is None else replace(model, curve=CurvedSets(mapping, costs))
+    mapping = _map_for(tried.working, summaries) if mapping is None else mapping
+    settings = replace(settings, units=mapping.units)
+    samples = few = [part.sample for part in summaries]
+    if again is not None:
+        few = [x.taken(np.arange(len(x)) < TRIED_AT_MOST) for x in samples]
+    known, sampled, rows = (
+        sum(map(len, samples)),
+        sum(map(len, few)),
+        sum(x.count for x in summaries),
+    )
+    at_hand = rows <= _MAPPED_AT_ONCE * sampled and getattr(again, "at_hand", False)
+    if again is not None and at_hand:
+        mapped = again(mapping)
+    else:
+        mapped = [mapped_summary(x.rows, x.weights, mapping) for x in few]
+    costs = _better_costs(_with_samples(mapped, few, mapping), settings, tried)
+    if costs is None:
+        return model
+    if again is not None and (sampled < known or (rows > sampled and not at_hand)):
+        # All rows, with what was chosen for some.
+        g = costs.geometry
+        settings = replace(settings, shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof)
+        mapped = _with_samples(mapped if at_hand else again(mapping), samples, mapping)
+        costs, _ = SetCosts.of_chosen(chosen_sets(mapped, settings), settings)
+    return replace(model, curve=CurvedSets(mapping, costs))
 
 
 def _with_rows(tried: Tried) -> list[Summary]:
@@ -225,116 +218,61 @@ def _with_rows(tried: Tried) -> list[Summary]:
     return found
 
 
-def _possible(
-    size: int | str,
-    tried: Tried,
-    summaries: Sequence[Summary],
-    settings: Settings,
-    again: Again | None,
+def _can_show_a_curve(
+    tried: Tried, summaries: Sequence[Summary], settings: Settings, again: Again | None
 ) -> bool:
-    """Can the sets have a curved model? What was given by number and cannot be is an error."""
-    alpha = settings.shrinkage
-    inside = all(len(part.sample) == part.count for part in summaries)
-    wrong = None
-    if not tried.working.prepared.affine:
-        wrong = 'curve belongs to span="affine"; leave it out with span="linear".'
-    elif not isinstance(alpha, str) and alpha < FAST_SHRINKAGE:
-        wrong = f"curve needs a shrinkage of at least {FAST_SHRINKAGE:g}, or 'auto'."
-    elif tried.trial is None or not (inside or again):
-        wrong = (
-            "curve needs the rows, and these summaries do not hold them; use fit, or give "
-            "`again`, which reads them once more."
-        )
-    elif tried.working.n_varying == 0:
-        wrong = "curve needs features that vary."
-    if wrong and size != "auto":
-        raise InputError(wrong)
-    if wrong or size != "auto":
-        return wrong is None
-    # Who settles α, γ or ν wants the plain formula with that value.
-    free = all(x == "auto" for x in (alpha, settings.pooling, settings.dof))
-    few = min(part.count for part in summaries) < _FEWEST_ROWS
-    return free and not few and settings.calibrate is not False and tried.squared is not None
+    """Are there rows enough, and is all else left to the data?
+
+    Who settles α, γ or ν wants the plain formula with that value.
+    """
+    free = all(x == "auto" for x in (settings.shrinkage, settings.pooling, settings.dof))
+    free = free and settings.span == "affine" and settings.calibrate is not False
+    inside = again is not None or all(len(part.sample) == part.count for part in summaries)
+    many = min(part.count for part in summaries) >= _FEWEST_ROWS
+    return free and inside and many and tried.squared is not None and tried.working.n_varying > 0
 
 
-def _map_for(working: WorkingSets, summaries: Sequence[Summary], size: int | None) -> RowMap:
+def _map_for(working: WorkingSets, summaries: Sequence[Summary]) -> RowMap:
     """The map of the sets' columns."""
     most = tried_rows(working.n_sets)
     samples = [part.sample.rows[:most] for part in summaries]
     if are_of_a_table(samples, working.units):
-        return score_map(samples, size)
+        return score_map(samples)
     center, per_unit = (
         np.asarray(arrays.to_numpy(one), dtype=np.float64)
         for one in (working.prepared.center, working.per_unit)
     )
-    return landmark_map(center, per_unit, samples, size)
+    return landmark_map(center, per_unit, samples)
 
 
-def _fitted(
-    tried: Tried,
-    summaries: Sequence[Summary],
-    mapping: RowMap,
-    settings: Settings,
-    again: Again | None,
-) -> SetCosts | None:
-    """The costs of mapped rows; None where there is a choice and the plain model is better."""
-    samples = [part.sample for part in summaries]
-    most = max(TRIED_AT_MOST, tried_rows(len(samples)))
-    few = [x.taken(np.arange(len(x)) < most) for x in samples]
-    sampled, rows = sum(map(len, few)), sum(part.count for part in summaries)
-    at_hand = rows <= _MAPPED_AT_ONCE * sampled and getattr(again, "at_hand", False)
-    if again is not None and at_hand:
-        mapped = again(mapping)
-    else:
-        mapped = [mapped_summary(x.rows, x.weights, mapping) for x in few]
-    settings, by_choice = replace(settings, units=mapping.units), settings.curve == "auto"
-    costs, better = _tried(mapped, few, mapping, settings, tried if by_choice else None)
-    if not better:
-        return None
-    if sampled == sum(map(len, samples)) and (at_hand or rows == sampled or again is None):
-        return costs
-    g = costs.geometry
-    chosen = replace(settings, shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof)
-    if again is None:
-        mapped = [mapped_summary(x.rows, x.weights, mapping) for x in samples]
-    elif not at_hand:
-        mapped = again(mapping)
-    return _tried(mapped, samples, mapping, chosen, None)[0]
+def _with_samples(
+    mapped: Sequence[Summary], samples: Sequence[RowSample], mapping: RowMap
+) -> list[Summary]:
+    """Summaries of mapped rows with samples of them, mapped too."""
+    found = []
+    for part, sample in zip(mapped, samples, strict=True):
+        rows = np.asarray(arrays.to_numpy(mapping(sample.rows)), dtype=np.float64)
+        found.append(replace(part, sample=replace(sample, rows=rows)))
+    return found
 
 
-def _tried(
-    mapped: Sequence[Summary],
-    samples: Sequence[RowSample],
-    mapping: RowMap,
-    settings: Settings,
-    plain: Tried | None,
-) -> tuple[SetCosts, bool]:
-    """Costs of mapped rows, chosen and calibrated on the samples of the plain ones.
-
-    And whether they are clearly better than a plain model, where there is one to compare with.
-    """
-    rows = [np.asarray(arrays.to_numpy(mapping(x.rows)), dtype=np.float64) for x in samples]
-    parts = zip(mapped, samples, rows, strict=True)
-    whole = [replace(part, sample=replace(known, rows=own)) for part, known, own in parts]
-
-    def costs_by(settings: Settings) -> tuple[SetCosts, Floats | None]:
-        costs, found = SetCosts.of_chosen(chosen_sets(whole, settings), settings)
-        return costs, found.squared
-
-    if plain is None or plain.trial is None:
-        return costs_by(settings)[0], True
+def _better_costs(mapped: Sequence[Summary], settings: Settings, plain: Tried) -> SetCosts | None:
+    """The costs of mapped rows, if they are clearly better than the plain model's."""
+    assert plain.trial is not None
+    assert plain.squared is not None
     judge = Judge(plain.trial)
-
-    def judged(squared: Floats | None) -> Candidate:
-        assert squared is not None  # rows could be left out of the plain sets, and so of these
-        return judge.candidate(plain.working, squared.T, 0.0, 0.0, 0.0)
-
-    without = judged(plain.squared)
-    if len(samples) > 2 and mapping.n_features >= _FEW_FEATURES:
+    before = judge.calibrated(plain.squared.T)[1]
+    d, trials = mapped[0].n_features, [settings]
+    if len(mapped) > 2 and d >= _FEW_FEATURES:
         # A pooling takes a factor for every two sets: many are spared the search for one where
         # curves without it are clearly worse than the plain model.
-        costs, squared = costs_by(replace(settings, pooling=0.0))
-        if judge.better(without, judged(squared), CLEARLY):
-            return costs, False
-    costs, squared = costs_by(settings)
-    return costs, judge.better(judged(squared), without, CLEARLY)
+        trials = [replace(settings, pooling=0.0), settings]
+    for trial in trials:
+        costs, found = SetCosts.of_chosen(chosen_sets(mapped, trial), trial)
+        assert (
+            found.squared is not None
+        )  # rows could be left out of the plain sets, and so of these
+        losses = judge.calibrated(found.squared.T)[1]
+        if judge.better(before, losses, CLEARLY):
+            return None
+    return costs if judge.better(losses, before, CLEARLY) else None

@@ -35,7 +35,6 @@ from cospan.base import arrays
 from cospan.base.text import plural
 from cospan.base.tolerance import LANDMARKS_APART, SQUARES_ARE_SAFE, rank_in_gram
 from cospan.base.types import Array, Floats, Index
-from cospan.model.prepared import inverses
 
 # Units from the origin up to which taking the centre off in float32 costs a feature 1e-5 at most.
 _NEAR = 64.0
@@ -109,28 +108,15 @@ class _Landmarks:
         m = self.landmarks.shape[1]
         return np.concatenate([across[:m], self.mixing @ across[m:]])
 
-    def pulled_back(self, rows: Floats, features: Floats, slopes: Floats) -> Floats:
-        """Gradients in columns (n, d) of a function whose gradients in [y, k] are `slopes`."""
-        m = self.landmarks.shape[1]
-        y, near = features[:, :m], features[:, m:]
-        return self._in_columns(rows, slopes[:, :m] - self._along(y, near * slopes[:, m:]))
-
-    def _along(self, y: Floats, slopes: Floats) -> Floats:
-        """Gradients in places of a function whose gradients in `distances` are `slopes`."""
-        raise NotImplementedError
-
-    def _in_columns(self, rows: Floats, slopes: Floats) -> Floats:
-        """Gradients in columns of a function whose gradients in places are `slopes`."""
-        raise NotImplementedError
-
 
 def _chosen_landmarks(
     y: Sequence[Floats],
     apart: Callable[[Floats, Floats], Floats],
-    size: int,
+    most: int,
     bandwidth: float,
 ) -> tuple[Floats, float]:
-    """Landmarks (L, m), and h; `y` are places of some rows of every set."""
+    """At most so many landmarks (L, m), and h; `y` are places of some rows of every set."""
+    size = max(1, min(most, sum(map(len, y)) // _ROWS_EACH))
     y = [rows[_ordered(rows)] for rows in y]
     every = np.concatenate(y)
     every = every[_ordered(every)]
@@ -143,12 +129,6 @@ def _chosen_landmarks(
     few = min(_NEIGHBOURS, len(every))
     near = np.argpartition(apart(_begun_with(y, size), every), few - 1, axis=1)[:, :few]
     return every[near].mean(axis=1), width
-
-
-def _number_of(samples: Sequence[Floats], size: int | None, most: int) -> int:
-    """How many landmarks there are: `size` if it is given."""
-    rows = sum(map(len, samples))
-    return max(1, min(most, rows // _ROWS_EACH)) if size is None else size
 
 
 def _mixing(kernel: Floats) -> Floats:
@@ -187,7 +167,7 @@ class ScoreMap(_Landmarks):
     """Rows as the normal scores of their columns, and how near they are to landmarks.
 
     >>> rows = np.linspace(0, 1, 30)[:, None] ** 9
-    >>> score_map([rows], 2)(rows[:2]).round(2)[:, 0]
+    >>> score_map([rows])(rows[:2]).round(2)[:, 0]
     array([-2.13, -1.64], dtype=float32)
     """
 
@@ -214,21 +194,6 @@ class ScoreMap(_Landmarks):
     def distances(self, y: Array) -> Array:
         return _city_blocks(y, self.landmarks, self.two) / self.width
 
-    def _along(self, y: Floats, slopes: Floats) -> Floats:
-        found = slopes @ (1 - 2 * self.landmarks)
-        for j in np.flatnonzero(~self.two):
-            sides = np.sign(y[:, j, None] - self.landmarks[:, j])
-            found[:, j] = np.sum(slopes * sides, axis=1)
-        return np.asarray(found / self.width)
-
-    def _in_columns(self, rows: Floats, slopes: Floats) -> Floats:
-        found = np.zeros_like(slopes)
-        for j, (values, scores) in enumerate(zip(self.values, self.scores, strict=True)):
-            rises = np.diff(scores) * inverses(np.diff(values))
-            place = np.searchsorted(values, rows[:, j], side="right")
-            found[:, j] = slopes[:, j] * np.concatenate([[0.0], rises, [0.0]])[place]
-        return found
-
 
 def are_of_a_table(samples: Sequence[Floats], units: str) -> bool:
     """Are rows those of a table, whose columns are each worth a score?"""
@@ -240,11 +205,8 @@ def are_of_a_table(samples: Sequence[Floats], units: str) -> bool:
     return int(between.any(axis=0).sum()) <= MOST_OF_MANY_VALUES
 
 
-def score_map(samples: Sequence[Floats], size: int | None = None) -> ScoreMap:
-    """The map for columns of which `samples` are some rows of every set, as they are.
-
-    `size` is the number of landmarks.
-    """
+def score_map(samples: Sequence[Floats]) -> ScoreMap:
+    """The map for columns of which `samples` are some rows of every set, as they are."""
     known = [_scores(column) for column in np.concatenate(samples).T]
     most = max(len(values) for values, _ in known)
     values, scores = (
@@ -254,9 +216,11 @@ def score_map(samples: Sequence[Floats], size: int | None = None) -> ScoreMap:
     none = np.zeros((1, len(values)))
     found = ScoreMap(landmarks=none, mixing=none[:, :1], width=1.0, values=values, scores=scores)
     y = [np.asarray(found.places(rows, fine=True)) for rows in samples]
-    size = _number_of(y, size, MOST_AMONG_SCORES)
     landmarks, width = _chosen_landmarks(
-        y, lambda a, b: np.asarray(_city_blocks(a, b, found.two)), size, _SCORES_BANDWIDTH
+        y,
+        lambda a, b: np.asarray(_city_blocks(a, b, found.two)),
+        MOST_AMONG_SCORES,
+        _SCORES_BANDWIDTH,
     )
     found = replace(found, landmarks=landmarks, width=width)
     mixing = _mixing(np.exp(-found.distances(landmarks)))
@@ -277,8 +241,7 @@ def _scores(column: Floats) -> tuple[Floats, Floats]:
         levels = np.linspace(0, 1, _KNOTS)
         kept = np.unique(np.minimum(np.searchsorted(ranks, levels), len(values) - 1))
         values, ranks = values[kept], ranks[kept]
-    largest = float(np.abs(values).max())  # squares of tiny values would vanish
-    return _going_on(values, (column / largest).std() * largest), _going_on(ndtri(ranks), 1.0)
+    return _going_on(values, float(column.std())), _going_on(ndtri(ranks), 1.0)
 
 
 def _going_on(knots: Floats, unit: float) -> Floats:
@@ -340,31 +303,21 @@ class LandmarkMap(_Landmarks):
         own = arrays.namespace(y).sum(y * y, axis=1)[:, None] / (2 * self.width**2)
         return own - crossed + arrays.like(np.sum(at**2, axis=1) / 2, y)[None, :]
 
-    def _along(self, y: Floats, slopes: Floats) -> Floats:
-        away = slopes.sum(axis=1, keepdims=True) * y - slopes @ self.landmarks
-        return np.asarray(away / self.width**2)
-
-    def _in_columns(self, rows: Floats, slopes: Floats) -> Floats:
-        return np.asarray((slopes @ self.axes.T) * self.per_unit)
-
 
 RowMap = ScoreMap | LandmarkMap
 
 
-def landmark_map(
-    center: Floats, per_unit: Floats, samples: Sequence[Floats], size: int | None = None
-) -> LandmarkMap:
+def landmark_map(center: Floats, per_unit: Floats, samples: Sequence[Floats]) -> LandmarkMap:
     """The map for columns of this centre and these units, which are 0 for a constant column.
 
     `samples` are some rows of every set, as they are: each has as many landmarks begin with its
-    rows as any other. `size` is the number of landmarks.
+    rows as any other.
     """
-    size = _number_of(samples, size, MOST_LANDMARKS)
     z = [(rows - center) * per_unit for rows in samples]
     axes = _principal(np.concatenate(z))
     y = [rows @ axes for rows in z]
     landmarks, width = _chosen_landmarks(
-        y, lambda a, b: np.sqrt(_squared_distances(a, b)), size, _BANDWIDTH
+        y, lambda a, b: np.sqrt(_squared_distances(a, b)), MOST_LANDMARKS, _BANDWIDTH
     )
     mixing = _mixing(np.exp(-_squared_distances(landmarks, landmarks) / (2 * width**2)))
     # Nearness is as large as the places are, in all.

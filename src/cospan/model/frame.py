@@ -99,7 +99,7 @@ class JointFrame(SetModel):
         center: object = "pooled",
         balance: bool = True,
         tol: float | None = None,
-        curve: int | str | None = None,
+        curve: str | None = None,
         picture: bool = False,
         sample_weight_a: object = None,
         sample_weight_b: object = None,
@@ -136,11 +136,11 @@ class JointFrame(SetModel):
             For the linear span: give both sets equal weight, whatever their sizes.
         tol : float, optional
             As in :func:`cospan.gsvd`.
-        curve : None, "auto" or int
-            Score rows together with curved features of them, which see a ring inside a blob:
-            how near they are to landmarks. ``"auto"``: where leave-one-out says that it is clearly
-            better, and α, γ and ν are left to the data too. A number: always, with so many
-            landmarks. Directions, parts and prototypes are the plain frame's.
+        curve : {"auto"}, optional
+            ``"auto"``: score rows together with curved features of them, which see a ring inside a
+            blob (how near they are to landmarks), where leave-one-out says that it is clearly
+            better, and α, γ and ν are left to the data too. Directions, parts and prototypes are
+            the plain frame's.
         picture : bool
             The features are pixels: they share one unit, also where they have names.
         sample_weight_a, sample_weight_b : array-like, optional
@@ -418,8 +418,9 @@ class JointFrame(SetModel):
 
         Exact, without refitting: mean, covariance and divisor change; α, the units, the
         calibration and a centre of both sets stay. Scoring training rows with :meth:`align`
-        flatters: every row helped to build its own side. With ``center="each"`` a row is scored less the mean of its own set.
-        Without shrinkage, a row that the others of its set do not span costs ∞.
+        flatters: every row helped to build its own side. With ``center="each"`` a row is scored
+        less the mean of its own set. Without shrinkage, a row that the others of its set do not
+        span costs ∞.
 
         A and B are the rows the frame was fitted to, or some of them, and their weights those used
         in fitting; a row of weight 2 loses one of its two occurrences.

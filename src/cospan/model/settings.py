@@ -12,14 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, TypedDict
 
-import numpy as np
-
 from cospan.base.checks import as_flag, as_option, as_shrinkage, is_real
 from cospan.base.types import Option, Record
 from cospan.errors import InputError
-
-#: Curved features at most: their covariance has the square of this many entries.
-MOST_FEATURES = 4000
 
 
 class Given(TypedDict, total=False):
@@ -35,7 +30,7 @@ class Given(TypedDict, total=False):
     center: object
     balance: bool
     tol: float | None
-    curve: int | str | None
+    curve: str | None
 
 
 class Fixed(NamedTuple):
@@ -64,7 +59,7 @@ class Settings:
     center: object = "pooled"
     balance: bool = True
     tol: float | None = None
-    curve: int | str | None = "auto"
+    curve: str | None = "auto"
 
     @classmethod
     def of(cls, **given: Option) -> Settings:
@@ -104,18 +99,11 @@ class Settings:
             return self.span == "affine"
         return as_flag(self.calibrate, "calibrate")
 
-    def curved(self) -> int | str | None:
-        """The setting `curve`, checked: None, "auto", or a number of features."""
-        curve = self.curve
-        if curve is None or curve in ("none", "auto"):
-            return None if curve == "none" else curve
-        whole = isinstance(curve, (int, np.integer)) and not isinstance(curve, bool)
-        if whole and 1 <= int(curve) <= MOST_FEATURES:
-            return int(curve)
-        raise InputError(
-            f"curve is {str(curve)[:40]}; it must be 'auto', None, or a number of curved features "
-            f"from 1 to {MOST_FEATURES:,}."
-        )
+    def curves(self) -> bool:
+        """Whether to look for a curve."""
+        if self.curve not in (None, "auto"):
+            raise InputError(f"curve is {str(self.curve)[:40]}; it must be 'auto' or None.")
+        return self.curve == "auto"
 
 
 DEFAULTS: Record = {one.name: one.default for one in fields(Settings)}
