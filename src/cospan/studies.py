@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TypeAlias, Unpack
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,39 +25,30 @@ from cospan.evidence import angle_histogram, fisher_rao, rank_auc
 from cospan.model import Given, JointFrame, Settings
 from cospan.summary import Summary
 
-# The study made when the caller names no settings.
-STUDY: Mapping[str, Iterable[Option]] = {
-    "shrinkage": (0.001, 0.01, 0.1, 0.5, 0.9),
-    "units": ("own", "common"),
-    "dof": (1.0, 10.0, 100.0),
-    "pooling": (0.0, 0.5, 1.0),
-    "calibrate": (False,),
-    "span": ("linear",),
-    "center": ("each", "none"),
-    "balance": (False,),
-    "weighting": ("frame",),
-    "tol": (1e-6,),
-    "rank": (0.75, 0.5, 0.25),
-    "rows": (0.8, 0.5, 0.25),
-    "noise": (0.1, 0.3, 1.0),
-    "training_noise": (0.1, 0.3, 1.0),
+# The study made when the caller names no settings: of either span, and of both.
+STUDY: Mapping[str, Mapping[str, Iterable[Option]]] = {
+    "affine": {
+        "units": ("own", "common"),
+        "dof": (1.0, 10.0, 100.0),
+        "pooling": (0.0, 0.5, 1.0),
+        "calibrate": (False,),
+        "span": ("linear",),
+    },
+    "linear": {"center": ("each", "none"), "balance": (False,), "weighting": ("frame",)},
+    "both": {
+        "shrinkage": (0.001, 0.01, 0.1, 0.5, 0.9),
+        "rank": (0.75, 0.5, 0.25),
+        "rows": (0.8, 0.5, 0.25),
+        "noise": (0.1, 0.3, 1.0),
+        "training_noise": (0.1, 0.3, 1.0),
+    },
 }
 
-# The settings that only one span has. One of the other span brings that span along, and what the
-# reference fixes of its own is left to these defaults.
-_OF_SPAN: Mapping[str, Record] = {
-    "linear": {"center": "pooled", "balance": True, "weighting": "cost"},
-    "affine": {"units": "auto", "dof": "auto", "pooling": "auto"},
-}
-
-# Settings of the rows, which draw at random: repeated, and seeded by their place here, so that the
-# outcome of one does not depend on which others are studied.
-_RANDOM = ("rows", "noise", "training_noise")
-
-# Settings that no fit has, and the largest value of each.
+# Settings that no fit has, and the largest value of each. All but the first draw at random.
 _OF_STUDY: Mapping[str, float] = {"rank": 1, "rows": 1, "noise": 1e9, "training_noise": 1e9}
-
-_Run: TypeAlias = Record  # settings of a fit, `weighting`, `rank` and those of the rows
+_RANDOM = ("rows", "noise", "training_noise")
+#: Bins of the histograms, as in the paper.
+BINS = 30
 
 
 @dataclass(frozen=True)
@@ -125,7 +116,6 @@ def sensitivity(
     over: Mapping[str, Iterable[Option]] | None = None,
     labels: ArrayLike | None = None,
     weighting: str = "cost",
-    bins: int = 30,
     repeats: int = 3,
     random_state: int = 0,
     **settings: Unpack[Given],
@@ -139,12 +129,9 @@ def sensitivity(
     Z
         Samples to score. Rows that are in neither A nor B make the fairest study.
     over
-        Values to try, by setting; by default a study of all of them.
+        Values to try, by setting; by default a study of all that matter:
 
-        - ``"span"``, ``"units"``, ``"shrinkage"``, ``"pooling"``, ``"dof"``, ``"calibrate"``,
-          ``"tol"``: as in :meth:`~cospan.JointFrame.fit`;
-        - ``"center"``, ``"balance"``, ``"weighting"``: those of the linear span, which is changed
-          together with them where the reference is affine;
+        - any setting of :meth:`~cospan.JointFrame.fit` or :meth:`~cospan.JointFrame.align`;
         - ``"rank"``: share of the directions kept, those with the largest part in the difference
           of the sets (in the linear span: furthest from 45°);
         - ``"rows"``: share of the rows drawn from each set;
@@ -155,8 +142,6 @@ def sensitivity(
         the angles separate the two.
     weighting
         As in :meth:`~cospan.JointFrame.align`.
-    bins
-        Bins of the histograms.
     repeats
         Draws for ``"rows"`` and noise; their rows hold means.
     random_state
@@ -184,19 +169,21 @@ def sensitivity(
     sets = tuple(_as_rows(X, name, A) for X, name in ((A, "A"), (B, "B"), (Z, "Z")))
     whole = Summary.of(sets[0]), Summary.of(sets[1])
     is_b = _is_b(labels, len(sets[2]))
-    plan = _plan_of(STUDY if over is None else over)
-    # Fewer directions, say, mean nothing to curved features.
-    plain = {**Settings.of(**settings).of_the_sets(), "curve": None}
-    given: _Run = {**plain, **dict.fromkeys(_OF_STUDY), "weighting": weighting}
+    given: Record = {**Settings.of(**settings).of_the_sets(), "weighting": weighting}
+    given["curve"] = None  # fewer directions, say, mean nothing to curved features
+    usual = {**STUDY["linear" if given["span"] == "linear" else "affine"], **STUDY["both"]}
+    plan = _plan_of(
+        usual if over is None else over, [name for name in (*given, *_OF_STUDY) if name != "curve"]
+    )
     theta, alpha = _angles(sets, whole, given, [seed])
-    rows = [_change("reference", "", [(theta, alpha)], theta, is_b, bins)]
+    rows = [_change("reference", "", [(theta, alpha)], theta, is_b)]
     for parameter, value in plan:
-        run = _changed(given, parameter, value)
         seeds = [[seed]]
         if parameter in _RANDOM:
+            # By its place, so that the outcome of one does not depend on which others are studied.
             seeds = [[seed, _RANDOM.index(parameter), k] for k in range(draws)]
-        runs = [_angles(sets, whole, run, one) for one in seeds]
-        rows.append(_change(parameter, _text(value), runs, theta, is_b, bins))
+        runs = [_angles(sets, whole, given | {parameter: value}, one) for one in seeds]
+        rows.append(_change(parameter, _text(value), runs, theta, is_b))
     return Sensitivity(tuple(rows), theta)
 
 
@@ -205,14 +192,14 @@ def _as_rows(X: Array, name: str, A: Array) -> Floats:
     return np.asarray(to_numpy(as_rows(X, name, d=np.shape(A)[-1])), dtype=np.float64)
 
 
-def _plan_of(over: Mapping[str, Iterable[Option]]) -> list[tuple[str, Option]]:
+def _plan_of(over: Mapping[str, Iterable[Option]], known: list[str]) -> list[tuple[str, Option]]:
     """Pairs of a setting and a value, checked as far as the frame will not do it."""
     if not isinstance(over, Mapping):
         raise InputError('over must name settings and values, such as {"shrinkage": [0.01, 0.1]}.')
     for parameter, values in over.items():
-        if parameter not in STUDY:
+        if parameter not in known:
             raise InputError(
-                f"over names the setting {parameter!r}; it must be one of {', '.join(STUDY)}."
+                f"over names the setting {parameter!r}; it must be one of {', '.join(known)}."
             )
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise InputError(f"over[{parameter!r}] must be a list of values, not {values!r}.")
@@ -238,38 +225,30 @@ def _is_b(labels: ArrayLike | None, n: int) -> Bools | None:
 # ---- one changed setting ------------------------------------------------------------------------
 
 
-def _changed(given: _Run, parameter: str, value: Option) -> _Run:
-    """The settings with one of them changed, and the span with one that only the other has."""
-    owners = [span for span, names in _OF_SPAN.items() if parameter in names]
-    span = value if parameter == "span" else (owners or [given["span"]])[0]
-    left = _OF_SPAN[given["span"]] if span != given["span"] else {}
-    return {**given, **left, "span": span, parameter: value}
-
-
 def _angles(
-    sets: tuple[Floats, ...], whole: tuple[Summary, Summary], run: _Run, seed: list[int]
+    sets: tuple[Floats, ...], whole: tuple[Summary, Summary], run: Record, seed: list[int]
 ) -> tuple[Floats, float]:
     """θ of the samples, and the shrinkage in use; `whole` are the summaries of all rows."""
     A, B, Z = sets
+    rank, share, noise, training_noise = map(run.get, _OF_STUDY)
     of_frame = {name: value for name, value in run.items() if name not in (*_OF_STUDY, "weighting")}
     rng = np.random.default_rng(seed)
+    unit = np.sqrt(np.mean(np.concatenate([X - X.mean(axis=0) for X in (A, B)]) ** 2))
     a, b = whole
-    if run["rows"] is not None:
-        counts = [max(1, round(run["rows"] * len(X))) for X in (A, B)]
+    if share is not None:
+        counts = [max(1, round(share * len(X))) for X in (A, B)]
         a, b = (
             Summary.of(X[np.sort(rng.choice(len(X), count, replace=False))])
             for X, count in zip((A, B), counts, strict=True)
         )
-    elif run["noise"] is not None or run["training_noise"] is not None:
-        unit = np.sqrt(np.mean(np.concatenate([X - X.mean(axis=0) for X in (A, B)]) ** 2))
-        if run["noise"] is not None:
-            Z = Z + run["noise"] * unit * rng.standard_normal(Z.shape)
-        else:
-            scale = run["training_noise"] * unit
-            a, b = (Summary.of(X + scale * rng.standard_normal(X.shape)) for X in (A, B))
+    if noise is not None:
+        Z = Z + noise * unit * rng.standard_normal(Z.shape)
+    if training_noise is not None:
+        scale = training_noise * unit
+        a, b = (Summary.of(X + scale * rng.standard_normal(X.shape)) for X in (A, B))
     frame = JointFrame.from_summaries(a, b, **of_frame)
-    if run["rank"] is not None:
-        frame = frame.truncate(n=max(1, round(run["rank"] * frame.rank)))
+    if rank is not None:
+        frame = frame.truncate(n=max(1, round(rank * frame.rank)))
     return to_numpy(frame.align(Z, weighting=run["weighting"]).theta), frame.shrinkage
 
 
@@ -279,7 +258,6 @@ def _change(
     runs: list[tuple[Floats, float]],
     reference: Floats,
     is_b: Bools | None,
-    bins: int,
 ) -> SettingChange:
     """The measures of one setting, averaged over its runs."""
     measured = []
@@ -291,14 +269,14 @@ def _change(
             together = np.corrcoef(rankdata(theta), rankdata(reference))[0, 1]
         if is_b is not None:
             a, b = theta[~is_b], theta[is_b]
-            apart, auc = _fisher_rao(a, b, bins), rank_auc(a, b)
+            apart, auc = _fisher_rao(a, b), rank_auc(a, b)
         moved = alpha, change.mean(), np.quantile(change, 0.95), flips, together
-        measured.append((*moved, _fisher_rao(reference, theta, bins), apart, auc))
+        measured.append((*moved, _fisher_rao(reference, theta), apart, auc))
     return SettingChange(parameter, value, *(float(x) for x in np.mean(measured, axis=0)))
 
 
-def _fisher_rao(a: Floats, b: Floats, bins: int) -> float:
-    return fisher_rao(angle_histogram(a, bins), angle_histogram(b, bins))
+def _fisher_rao(a: Floats, b: Floats) -> float:
+    return fisher_rao(angle_histogram(a, BINS), angle_histogram(b, BINS))
 
 
 def _text(value: Option) -> str:

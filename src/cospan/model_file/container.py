@@ -210,7 +210,7 @@ def read_parts(
 ) -> Made:
     """What a file of this kind and version holds; errors name the file."""
     try:
-        return made(Reader(*unpacked(file_bytes(path), *kind)))
+        return made(Reader(*unpacked(_file_bytes(Path(path)), *kind)))
     except (ModelFileError, InputError) as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from error
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
@@ -219,17 +219,15 @@ def read_parts(
         ) from error
 
 
-def file_bytes(path: str | os.PathLike[str]) -> bytes:
+def _file_bytes(path: Path) -> bytes:
     """The bytes of a regular file: a pipe would be waited for, a device would never end."""
-    name = os.fspath(path)
     try:
-        if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
-            raise ModelFileError(f"Cannot read {name}: it is not a regular file.")
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise ModelFileError(f"Cannot read {name}: {error.strerror or error}.") from error
-    except ValueError as error:  # a zero byte in the name
-        raise ModelFileError(f"Cannot read {name!r}: {error}.") from error
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise ModelFileError("Cannot read it: it is not a regular file.")
+        return path.read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
+        reason = getattr(error, "strerror", None) or error
+        raise ModelFileError(f"Cannot read it: {reason}.") from error
 
 
 def is_file_of(path: str | os.PathLike[str], kind: str) -> bool:
