@@ -63,7 +63,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "junk.cospan").write_bytes(b"junk" * 100)
     save(tmp_path / "m.cospan", JointFrame.fit(ROWS, ROWS * [1, 2, 3], shrinkage=0.1))
     fitted = AlignmentAngleClassifier().fit(ROWS, np.arange(len(ROWS)) % 3)
-    save(tmp_path / "nameless.cospan", fitted.costs_)
+    save(tmp_path / "nameless.cospan", fitted.model_)
     (tmp_path / "nothing").mkdir()
     (tmp_path / "out.html").mkdir()
     return tmp_path

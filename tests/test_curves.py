@@ -355,7 +355,7 @@ def test_a_curve_is_looked_for_unless_it_is_declined(ring):
     assert JointFrame.fit(*ring, curve="auto").curve is not None
     for options, curved in (({}, True), ({"curve": None}, False)):
         found = [
-            AlignmentAngleClassifier(**options).fit(X, y).frame_,
+            AlignmentAngleClassifier(**options).fit(X, y).model_,
             compare(*ring, n_permutations=19, **options).frame,
         ]
         assert [one.curve is not None for one in found] == [curved] * 2
@@ -372,7 +372,7 @@ def three_rings(n, seed):
 def test_three_classes(tmp_path):
     X, y = three_rings(200, 0)
     model = AlignmentAngleClassifier(curve="auto").fit(X, y)
-    assert model.costs_.curve is not None
+    assert model.model_.curve is not None
     Z, label = three_rings(200, 1)
     assert model.score(Z, label) > AlignmentAngleClassifier(curve=None).fit(X, y).score(Z, label)
     weights = model.predict_proba(Z)

@@ -79,7 +79,7 @@ def test_two_classes_are_the_joint_frame(pair):
     assert_array_equal(model.predict(X), np.array(["four", "nine"])[expected.predict()])
 
 
-def test_more_classes_are_the_costs_to_each(digits):
+def test_more_classes_are_the_model_to_each(digits):
     X, y = digits
     model = AlignmentAngleClassifier(shrinkage=0.3).fit(X[:800], y[:800])
     summaries = [Summary.of(X[:800][y[:800] == k]) for k in range(10)]
@@ -88,9 +88,7 @@ def test_more_classes_are_the_costs_to_each(digits):
     assert_array_equal(model.predict(X[800:]), weights.argmax(axis=1))
     assert model.score(X[800:], y[800:]) > 0.93
     assert model.decision_function(X[:5]).shape == (5, 10)
-    with pytest.raises(AttributeError, match="costs_"):
-        _ = model.frame_
-    assert model.costs_.geometry.shrinkage == 0.3
+    assert model.model_.geometry.shrinkage == 0.3
 
 
 def test_weak_shrinkage_keeps_all_digits(pair):
@@ -184,7 +182,7 @@ def test_raw_weights_are_those_of_the_costs(digits):
     """Without calibration w ∝ 1/cost², as the paper has it."""
     X, y = digits
     model = AlignmentAngleClassifier(calibrate=False, shrinkage=0.3).fit(X, y)
-    inverse = 1 / model.costs_.squared_costs(X[:50])
+    inverse = 1 / model.model_.squared_costs(X[:50])
     expected = inverse / inverse.sum(axis=1, keepdims=True)
     assert_allclose(model.predict_proba(X[:50]), expected, rtol=1e-12)
 
@@ -240,7 +238,7 @@ def test_dataframes_keep_their_names(pair):
     model = AlignmentAngleClassifier(shrinkage=0.1).fit(table, y).set_output(transform="pandas")
     out = model.transform(table)
     assert list(out.columns) == ["theta", "cost_four", "cost_nine", "shared"]
-    assert model.frame_.feature_names == tuple(table.columns)
+    assert model.model_.feature_names == tuple(table.columns)
     with pytest.raises(ValueError, match="feature names"):
         model.predict(table[table.columns[::-1]])
     X3, y3 = load_iris(return_X_y=True)
@@ -309,14 +307,14 @@ def test_bad_labels_are_refused(pair, digits):
 def test_an_unfitted_estimator_says_so(pair):
     with pytest.raises(NotFittedError):
         AlignmentAngleClassifier().predict(pair[0])
-    assert not hasattr(AlignmentAngleClassifier(), "frame_")
+    assert not hasattr(AlignmentAngleClassifier(), "model_")
 
 
 def test_what_is_not_there_yet_is_no_attribute():
     """hasattr, and a notebook's display, must work before every class has rows."""
     X = np.random.default_rng(0).normal(size=(20, 3))
     model = AlignmentAngleClassifier().partial_fit(X, ["a"] * 20, classes=["a", "b"])
-    assert not hasattr(model, "frame_")
+    assert not hasattr(model, "model_")
     assert model._repr_html_()
     with pytest.raises(InputError, match="Class 'b' has no rows yet"):
         model.predict(X)

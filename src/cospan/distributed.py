@@ -11,6 +11,8 @@ Any scheduler of Dask serves: threads, processes, or a ``distributed.Client`` on
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
@@ -24,14 +26,10 @@ from cospan.errors import InputError
 from cospan.model import Alignment, JointFrame, RowMap, mapped_summary
 from cospan.summary import FoldBuilder, FoldedSummary, Summary, SummaryOptions, of_rows
 
-__all__ = [
-    "aligned", "class_summaries", "folded_summary_of", "mapped_classes", "mapped_summary_of",
-    "reduced", "summary_of",
-]  # fmt: skip
+__all__ = ["aligned", "folded_summary_of", "mapped_summary_of", "reduced", "summary_of"]
 
 T = TypeVar("T")  # a summary, of one kind or another
 Lazy: TypeAlias = Any  # a Dask array, dataframe or delayed block of one: Dask has no types
-Label: TypeAlias = Any  # of a class, or None for all rows
 
 # Summaries merged by one task of the tree.
 FAN_IN = 4
@@ -83,17 +81,13 @@ def _lengths(blocks: Sequence[Lazy]) -> tuple[int, ...]:
     return found
 
 
-def split(values: Lazy, blocks: Sequence[Lazy], name: str) -> list[Lazy]:
-    """One value a row, cut into those of each block; None stays None."""
-    if values is None:
+def split_weights(weights: Lazy, blocks: Sequence[Lazy]) -> list[np.ndarray | None]:
+    """One weight a row, cut into those of each block; None stays None."""
+    if weights is None:
         return [None] * len(blocks)
     sizes = _lengths(blocks)
-    values = np.asarray(values.compute() if arrays.is_lazy(values) else values)
-    if name == "sample_weight":
-        values = as_weights(values, sum(sizes))
-    if len(values) != sum(sizes):
-        raise InputError(f"{name} has {len(values)} entries for {sum(sizes)} rows.")
-    return list(np.split(values, np.cumsum(sizes)[:-1]))
+    values = weights.compute() if arrays.is_lazy(weights) else weights
+    return list(np.split(as_weights(values, sum(sizes)), np.cumsum(sizes)[:-1]))
 
 
 # ---- summaries --------------------------------------------------------------------------------
@@ -103,9 +97,8 @@ def summary_of(X: Lazy, sample_weight: object, options: SummaryOptions) -> Summa
     """Summary of a Dask array or dataframe, as :meth:`cospan.Summary.of` has it."""
     blocks, names = row_blocks(X, options.name), feature_names_of(X)
     numbers = None if options.first_row is None else first_rows(X, blocks)
-    each = [_of_block(options, i, len(blocks), numbers) for i in range(len(blocks))]
-    arguments = [(names, one) for one in each]
-    return _of_all(_merged_blocks(blocks, None, sample_weight, _block_summary, arguments), options)
+    arguments = [(names, _of_block(options, i, len(blocks), numbers)) for i in range(len(blocks))]
+    return _merged_blocks(blocks, sample_weight, _block_summary, arguments, options.name)
 
 
 def folded_summary_of(X: Lazy, options: SummaryOptions, n_folds: int) -> FoldedSummary:
@@ -113,63 +106,40 @@ def folded_summary_of(X: Lazy, options: SummaryOptions, n_folds: int) -> FoldedS
     blocks, names = row_blocks(X, options.name), feature_names_of(X)
     numbers, n = first_rows(X, blocks), len(blocks)
     arguments = [(names, _of_block(options, i, n, numbers), n_folds) for i in range(n)]
-    return _of_all(_merged_blocks(blocks, None, None, _block_folds, arguments), options)
+    return _merged_blocks(blocks, None, _block_folds, arguments, options.name)
 
 
 def mapped_summary_of(X: Lazy, sample_weight: object, mapping: RowMap) -> Summary:
     """Summary of the rows of a Dask collection, mapped where they are; it keeps no sample."""
-    return _of_all(mapped_classes(X, None, sample_weight, mapping), SummaryOptions())
-
-
-def class_summaries(
-    X: Lazy, labels: np.ndarray, sample_weight: object, options: SummaryOptions
-) -> dict[Label, Summary]:
-    """Summaries of the rows of each class, in one pass over the blocks.
-
-    `labels` holds one label per row, on the host: they are small beside the rows.
-    """
-    blocks, names = row_blocks(X, "X"), feature_names_of(X)
-    arguments = [(names, options._replace(seed=i)) for i in range(len(blocks))]
-    return _merged_blocks(blocks, labels, sample_weight, _block_summary, arguments)
-
-
-def mapped_classes(
-    X: Lazy, labels: np.ndarray | None, sample_weight: object, mapping: RowMap
-) -> dict[Label, Summary]:
-    """The same for rows that go through a map."""
     import dask
 
     blocks = row_blocks(X, "X")
-    shared = dask.delayed(mapping)  # once in the graph, not once per block
-    return _merged_blocks(
-        blocks, labels, sample_weight, _mapped_block_summary, [(shared,)] * len(blocks)
-    )
+    arguments = [(dask.delayed(mapping),)] * len(blocks)  # once in the graph, not once per block
+    return _merged_blocks(blocks, sample_weight, _mapped_block_summary, arguments, "X")
 
 
 def _merged_blocks(
     blocks: Sequence[Lazy],
-    labels: np.ndarray | None,
     sample_weight: object,
     make: Callable[..., T | None],
     arguments: Sequence[tuple[object, ...]],
-) -> dict[Label, T]:
-    """What `make` makes of every block's rows of each class and their weights, merged."""
+    name: str,
+) -> T:
+    """What `make` makes of every block's rows and their weights, merged."""
     import dask
 
-    leaf = dask.delayed(_block_classes, pure=False)
-    weights = split(sample_weight, blocks, "sample_weight")
-    parts = zip(blocks, split(labels, blocks, "y"), weights, arguments, strict=True)
-    found: dict[Label, T] = reduced(
-        [leaf(block, own, w, make, *more) for block, own, w, more in parts], _merged
-    )
+    leaf = dask.delayed(make, pure=False)
+    parts = zip(blocks, split_weights(sample_weight, blocks), arguments, strict=True)
+    found: T | None = reduced([leaf(block, w, *more) for block, w, more in parts], _merged)
+    if found is None:
+        raise InputError(f"{name} has no rows; at least one sample is needed.")
     return found
 
 
-def _of_all(found: dict[Label, T], options: SummaryOptions) -> T:
-    """The summary of rows that have no classes."""
-    if not found:
-        raise InputError(f"{options.name} has no rows; at least one sample is needed.")
-    return found[None]
+def _merged(parts: list[Lazy]) -> Lazy:
+    """The sum of the parts that have rows; None where none has."""
+    there = [part for part in parts if part is not None]
+    return functools.reduce(operator.add, there) if there else None
 
 
 def _of_block(
@@ -212,36 +182,6 @@ def _mapped_block_summary(
     if len(block) == 0 or (weights is not None and not weights.any()):
         return None
     return mapped_summary(as_rows(block, "X", d=mapping.n_columns), weights, mapping)
-
-
-def _block_classes(
-    block: Lazy,
-    labels: np.ndarray | None,
-    weights: np.ndarray | None,
-    make: Callable[..., T | None],
-    *more: object,
-) -> dict[Label, T]:
-    """What `make` makes of the rows of each class, where it makes anything; None: of all rows."""
-    if labels is None:
-        whole = make(block, weights, *more)
-        return {} if whole is None else {None: whole}
-    rows = as_rows(block, "X", allow_empty=True)
-    found = {}
-    for label in np.unique(labels).tolist():
-        own = np.flatnonzero(labels == label)
-        weight = None if weights is None else weights[own]
-        summary = make(arrays.pick(rows, own), weight, *more)
-        if summary is not None:
-            found[label] = summary
-    return found
-
-
-def _merged(parts: list[dict[Label, Lazy]]) -> dict[Label, Lazy]:
-    found: dict[Label, Lazy] = {}
-    for part in parts:
-        for label, summary in part.items():
-            found[label] = found[label] + summary if label in found else summary
-    return found
 
 
 # ---- angles -----------------------------------------------------------------------------------

@@ -16,23 +16,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cospan.base import arrays
-from cospan.base.checks import as_option, as_shrinkage, as_weights, feature_names_of, is_real
+from cospan.base.checks import as_option, as_shrinkage, as_weights, is_real
 from cospan.base.notes import warn
 from cospan.base.tolerance import FAST_SHRINKAGE
 from cospan.base.types import Data, Floats, Option, Values
-from cospan.distributed import class_summaries, mapped_classes
 from cospan.errors import InputError
-from cospan.model import (
-    Again,
-    JointFrame,
-    RowMap,
-    RowsAgain,
-    SetCosts,
-    Settings,
-    tried_rows,
-)
-from cospan.summary import Summary, SummaryOptions
+from cospan.model import Again, JointFrame, RowsAgain, SetCosts, Settings, tried_rows
+from cospan.summary import Summary
 
 __all__ = ["AlignmentAngleClassifier"]
 
@@ -70,10 +60,8 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
     Attributes
     ----------
     classes_ : ndarray, (K,)
-    frame_ : JointFrame
-        Of the two classes; absent for more.
-    costs_ : SetCosts
-        Of three or more classes; absent for two.
+    model_ : JointFrame or SetCosts
+        The joint frame of two classes; the costs to each of more.
     shrinkage_ : float
         The value in use.
     n_features_in_ : int
@@ -135,16 +123,13 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
 
         Parameters
         ----------
-        X : array-like, dataframe or Dask collection, (n, d)
+        X : array-like or dataframe, (n, d)
         y : array-like, (n,)
         sample_weight : array-like, (n,), optional
         """
-        if arrays.is_lazy(X):
-            again = self._add_lazily(X, y, sample_weight)
-        else:
-            rows, labels = validate_data(self, X, y, dtype=DTYPES)
-            self._start(labels, rows.shape)
-            again = self._add(rows, labels, sample_weight)
+        rows, labels = validate_data(self, X, y, dtype=DTYPES)
+        self._start(labels, rows.shape)
+        again = self._add(rows, labels, sample_weight)
         self._model: JointFrame | SetCosts | None = self._concluded(again)
         return self
 
@@ -180,7 +165,13 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         return self
 
     def _start(self, labels: Data, shape: tuple[int, int]) -> None:
-        classes = _classes_in(labels)
+        try:
+            classes = np.unique(labels)
+        except TypeError:
+            raise InputError(
+                "y mixes labels that have no order, such as text and None; use numbers only, or "
+                "text only, and leave out rows without a label."
+            ) from None
         check_classification_targets(labels)
         if len(classes) < 2:
             raise InputError(
@@ -188,9 +179,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
             )
         alpha = as_shrinkage(self.shrinkage)
         # Factors of few rows are smaller than matrices; weak shrinkage needs their digits.
-        exact = shape[0] < shape[1] or (alpha != "auto" and float(alpha) < FAST_SHRINKAGE)
-        size = min(SAMPLED_ROWS, tried_rows(len(classes)))
-        self._options = SummaryOptions(exact=exact, sample_size=size)
+        self._exact = shape[0] < shape[1] or (alpha != "auto" and float(alpha) < FAST_SHRINKAGE)
         self.classes_ = classes
         self._summaries: dict[int, Summary] | None = {}
         self._model = None
@@ -198,42 +187,23 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
     def _add(self, rows: Floats, labels: Values, sample_weight: object) -> Again:
         """Rows of each class into its summary; and what reads them once more."""
         own = _class_numbers(labels, self.classes_)
-        weights = (
-            np.ones(len(rows)) if sample_weight is None else as_weights(sample_weight, len(rows))
-        )
+        weights = np.ones(len(rows))
+        if sample_weight is not None:
+            weights = as_weights(sample_weight, len(rows))
         names = getattr(self, "feature_names_in_", None)
         summaries = dict(self._summaries or {})
+        size = min(SAMPLED_ROWS, tried_rows(len(self.classes_)))
         read = []
         for k in range(len(self.classes_)):
             member = own == k
-            weight = None if sample_weight is None else weights[member]
-            read.append((rows[member], weight))
+            read.append((rows[member], None if sample_weight is None else weights[member]))
             if not weights[member].any():
                 continue  # as if these rows were not there
-            exact, size = self._options.exact, self._options.sample_size
-            part = Summary.of(*read[k], exact, sample_size=size)
+            part = Summary.of(*read[k], self._exact, sample_size=size)
             part = replace(part, feature_names=None if names is None else tuple(map(str, names)))
             summaries[k] = summaries[k] + part if k in summaries else part
         self._summaries = summaries
         return RowsAgain(read)
-
-    def _add_lazily(self, X: Data, y: Data, sample_weight: object) -> Again:
-        """Rows of a Dask collection, summarised by its workers; and what reads them once more."""
-        labels = np.asarray(y.compute() if arrays.is_lazy(y) else y)
-        self._start(labels, (len(labels), int(X.shape[1])))
-        known = self.classes_.tolist()
-        found = class_summaries(X, labels, sample_weight, self._options)
-        self._summaries = {k: found[label] for k, label in enumerate(known) if label in found}
-        self.n_features_in_ = int(X.shape[1])
-        names = feature_names_of(X)
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
-
-        def again(mapping: RowMap) -> list[Summary]:
-            mapped = mapped_classes(X, labels, sample_weight, mapping)
-            return [mapped[label] for label in known]
-
-        return again
 
     def _concluded(self, again: Again | None = None) -> JointFrame | SetCosts:
         """The model of the summaries so far; `again` reads the rows through a map for a curve."""
@@ -245,7 +215,14 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
             )
         given = self.get_params(deep=False)
         weighting = as_option(given.pop("weighting"), "weighting", ("cost", "frame"))
-        _check_threshold(given.pop("threshold"), len(summaries))
+        threshold = given.pop("threshold")
+        if len(summaries) > 2 and threshold != math.pi / 4:
+            raise InputError(
+                f"threshold is {threshold!r}, but {len(summaries)} classes have no common angle to "
+                "cut; leave it at its default."
+            )
+        if not is_real(threshold) or not 0 <= threshold <= math.pi / 2:
+            raise InputError(f"threshold is {threshold!r}; it must be an angle in [0, π/2].")
         if weighting == "frame" and self.span == "affine":
             raise InputError('weighting="frame" belongs to span="linear"; give both.')
         each = [summaries[k] for k in sorted(summaries)]
@@ -276,47 +253,28 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
 
-    def fitted_model(self) -> JointFrame | SetCosts:
-        """What predicts: of two classes or of more, brought up to date after `partial_fit`."""
+    @property
+    def model_(self) -> JointFrame | SetCosts:
+        try:
+            return self._up_to_date()
+        except InputError as error:  # a class has no rows yet; hasattr expects another error
+            raise AttributeError(str(error)) from error
+
+    @property
+    def shrinkage_(self) -> float:
+        return self.model_.geometry.shrinkage
+
+    def _up_to_date(self) -> JointFrame | SetCosts:
+        """What predicts: after `partial_fit` it is fitted to all rows so far."""
         check_is_fitted(self)
         if self._model is None:
             self._model = self._concluded()
         return self._model
 
-    @property
-    def frame_(self) -> JointFrame:
-        model = self._present()
-        if not isinstance(model, JointFrame):
-            raise AttributeError("More than two classes have no frame_; see costs_.")
-        return model
-
-    @property
-    def costs_(self) -> SetCosts:
-        model = self._present()
-        if not isinstance(model, SetCosts):
-            raise AttributeError("Two classes have a joint frame; see frame_.")
-        return model
-
-    @property
-    def shrinkage_(self) -> float:
-        return self._present().geometry.shrinkage
-
-    def _present(self) -> JointFrame | SetCosts:
-        """What is fitted, or an AttributeError: hasattr and a notebook's display expect that."""
-        if not hasattr(self, "classes_"):
-            raise AttributeError("This estimator is not fitted yet; call fit first.")
-        try:
-            return self.fitted_model()
-        except InputError as error:  # after partial_fit a class may still lack rows
-            raise AttributeError(str(error)) from error
-
     # ---- answers ------------------------------------------------------------------------------
 
     def transform(self, X: object) -> Floats:
-        """Two classes: θ, both costs, the shared share, (n, 4). More: probabilities, (n, K).
-
-        Probabilities also of two classes without a joint frame, as `compare` fits more than two.
-        """
+        """Two classes: θ, both costs, the shared share, (n, 4). More: probabilities, (n, K)."""
         model, rows = self._for_scoring(X)
         if isinstance(model, SetCosts):
             return _weights(model, rows, self.weighting)
@@ -330,11 +288,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         if isinstance(model, JointFrame):
             theta = np.asarray(model.align(rows, weighting=self.weighting).theta, np.float64)
             return theta - self.threshold
-        weights = _weights(model, rows, self.weighting)
-        if len(self.classes_) > 2:
-            return weights
-        first, second = np.sqrt(weights).T
-        return np.asarray(np.arctan2(second, first)) - self.threshold
+        return _weights(model, rows, self.weighting)
 
     def predict(self, X: object) -> Values:
         """The class of each sample, (n,)."""
@@ -367,14 +321,14 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Names of the columns of `transform`; `input_features` has no say in them."""
-        if isinstance(self.fitted_model(), SetCosts):
+        if isinstance(self._up_to_date(), SetCosts):
             names = [f"weight_{label}" for label in self.classes_]
         else:
             names = ["theta", *(f"cost_{label}" for label in self.classes_), "shared"]
         return np.array(names, dtype=object)
 
     def _for_scoring(self, X: object) -> tuple[JointFrame | SetCosts, Floats]:
-        model = self.fitted_model()
+        model = self._up_to_date()
         return model, validate_data(self, X, reset=False, dtype=DTYPES)
 
 
@@ -383,27 +337,6 @@ def _weights(model: JointFrame | SetCosts, X: Floats, weighting: str) -> Floats:
     if isinstance(model, SetCosts):
         return np.asarray(model.weights(X), dtype=np.float64)
     return np.asarray(model.align(X, weighting=weighting).posterior, dtype=np.float64)
-
-
-def _check_threshold(value: object, n_classes: int) -> None:
-    if n_classes > 2 and value != math.pi / 4:
-        raise InputError(
-            f"threshold is {value!r}, but {n_classes} classes have no common angle to cut; "
-            "leave it at its default."
-        )
-    if not is_real(value) or not 0 <= value <= math.pi / 2:
-        raise InputError(f"threshold is {value!r}; it must be an angle in [0, π/2].")
-
-
-def _classes_in(labels: Values) -> Values:
-    """The different labels, sorted."""
-    try:
-        return np.unique(labels)
-    except TypeError:
-        raise InputError(
-            "y mixes labels that have no order, such as text and None; use numbers only, or text "
-            "only, and leave out rows without a label."
-        ) from None
 
 
 def _class_numbers(labels: Values, classes: Values) -> NDArray[np.intp]:

@@ -202,16 +202,15 @@ def _load_scorer(path: Path) -> tuple[Scorer, tuple[str, ...]]:
     if not path.exists():
         raise InputError(f"{path} does not exist; save a frame with cospan compare A B --save.")
     found = load(path)
-    costs = getattr(found, "costs_", None)
-    if isinstance(costs, SetCosts):
-        return Scorer(costs, costs.weighting), tuple(map(str, found.classes_))
-    frame = getattr(found, "frame_", found)  # also where an estimator was saved
-    if not isinstance(frame, JointFrame):
+    model = getattr(found, "model_", found)  # also where an estimator was saved
+    if isinstance(model, SetCosts) and model is not found:
+        return Scorer(model, model.weighting), tuple(map(str, found.classes_))
+    if not isinstance(model, JointFrame):
         raise ModelFileError(
             f"{path} holds a {type(found).__name__} without a joint frame of two sets; "
             "save one with cospan compare A B --save."
         )
-    return Scorer(frame, "cost"), ()
+    return Scorer(model, "cost"), ()
 
 
 def _open_for(frame: Model, data: str, reading: Options) -> Source:

@@ -245,7 +245,7 @@ def _estimator_parts(model: object) -> Parts:
             f"A {type(model).__name__} cannot be saved; pass a JointFrame, SetCosts or a fitted "
             "AlignmentAngleClassifier."
         )
-    fitted, classes = model.fitted_model(), model.classes_.tolist()
+    fitted, classes = model.model_, model.classes_.tolist()
     if not all(isinstance(label, bool | int | float | str) for label in classes):
         raise InputError("A model file holds classes that are numbers or text; these are neither.")
     settings: Record = {
