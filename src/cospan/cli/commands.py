@@ -24,12 +24,13 @@ from cospan.cli.gates import Gate, broken
 from cospan.cli.terminal import Terminal
 from cospan.comparison import Comparison
 from cospan.comparison import compare as compare_sets
-from cospan.comparison.opening import names_of
+from cospan.comparison.opening import told_apart
 from cospan.comparison.score_files import (
     check_table_path,
     csv_text,
     score_columns,
     table_file,
+    write_table,
 )
 from cospan.comparison.scoring import Model, Scorer
 from cospan.data import (
@@ -41,6 +42,7 @@ from cospan.data import (
     folders_below,
     notes_of,
     open_source,
+    set_names,
     split_part,
 )
 from cospan.errors import InputError, ModelFileError
@@ -87,9 +89,12 @@ def compare(
     """Compare, write, print; returns whether a gate was broken."""
     _check_compare(sets, score, options, outputs)
     terminal.progress(f"reading {sets[0]}", 0, None)
-    A: Any = sets[0] if len(sets) < 3 else dict(zip(names_of(sets), sets, strict=True))
+    names = told_apart(set_names([os.path.basename(path) or path for path in sets]))
+    A: Any = sets[0] if len(sets) < 3 else dict(zip(names, sets, strict=True))
     B = sets[1] if len(sets) == 2 else None
-    found = compare_sets(A, B, score, scores=outputs.scores, progress=terminal.progress, **options)
+    found = compare_sets(A, B, score, progress=terminal.progress, **options)
+    if outputs.scores is not None:
+        write_table(outputs.scores, found.table())
     if outputs.save is not None:
         save(outputs.save, found.model)
     files = [*sets, *([score] if score else [])]
@@ -110,8 +115,7 @@ def monitor(
         found.save(outputs.save)
     for path in outputs.reports:
         if path.suffix in TABLES:
-            with table_file(path) as write_table:
-                write_table(found.table())
+            write_table(path, found.table())
         else:
             write(found, path, command=_command(), files=[reference, *data])
     return finish(terminal, found, outputs)
@@ -247,8 +251,7 @@ def audit(
         key: getattr(found, key)[order] for key in ("suggested", "suspicion", "flagged")
     }
     if output is not None:
-        with table_file(output) as write:
-            write(columns)
+        write_table(output, columns)
     conflicts = np.flatnonzero(columns["flagged"])
     listed = conflicts[:top].tolist()
     if as_json:
@@ -309,8 +312,7 @@ def synthetic_rows(
             "impossible": np.isin(rows, found.impossible),
             "copy": np.isin(rows, found.copies),
         }
-        with table_file(output) as write:
-            write(columns)
+        write_table(output, columns)
     if as_json:
         terminal.json(found.to_dict())
     else:

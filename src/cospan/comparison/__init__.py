@@ -1,20 +1,20 @@
 """Sets in, everything about them out: one pipeline and one result, whatever the number of sets.
 
 :func:`compare` (`api`) opens what it is given as sources with the same features (`opening`), reads
-each once (`reading`), fits a model of all rows and one for each fold (`fitting`), scores every row,
-a set's own out of fold (`scoring`), says how far apart each pair is and what changed (`pairs`), and
-looks for rows that belong elsewhere (`rows`); `pipeline` has these stages in order.
+each once (`reading`), fits a model of all rows and one for each fold, scores the rows kept, a set's
+own out of fold (`scoring`), says how far apart each pair is and what changed (`pairs`), and looks
+for rows that belong elsewhere (`rows`).
 
 What is found is a :class:`Comparison` (`result`): plain frozen data, which tables of scores
 (`score_files`), the report and the pictures read. `audit` finds labels that conflict with their
-row's angle, and `weights` make one set count like another.
+row's angle.
 """
 
 from cospan.comparison.api import compare
 from cospan.comparison.audit import LabelAudit, audit_labels
 from cospan.comparison.result import Comparison
 from cospan.comparison.rows import Reason, RowToCheck
-from cospan.comparison.weights import ImportanceWeights, importance_weights
+from cospan.comparison.scoring import ImportanceWeights, importance_weights
 
 __all__ = [
     "Comparison",

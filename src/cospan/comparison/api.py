@@ -1,21 +1,39 @@
-"""The whole pipeline in one call: sets in, everything about them out."""
+"""The whole pipeline in one call: sets in, everything about them out.
+
+A comparison of K sets is made in stages: read, fit, score, compare pairs, check rows, remark. Two
+sets have a joint frame, and are tested; the pairs of more are tested when they are asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
-from pathlib import Path
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Unpack
 
 import numpy as np
 
-from cospan.comparison.opening import Asked, open_sets
-from cospan.comparison.pipeline import compare_sets
+from cospan._version import VERSION
+from cospan.base.notes import Note, warn
+from cospan.base.text import plural
+from cospan.comparison.opening import Asked, Opened, Options, Progress, open_sets, split_options
+from cospan.comparison.pairs import profiles_of, sizes_of, study_pair, totals_of
+from cospan.comparison.reading import ReadSet, read_further, read_sets
 from cospan.comparison.result import Comparison
-from cospan.comparison.score_files import score_columns, table_file
-from cospan.comparison.scoring import Scored
-from cospan.comparison.settings import Options, Progress, split_options
+from cospan.comparison.rows import check_rows
+from cospan.comparison.scoring import Group, Model, fit_models, usual_rows
+from cospan.data import Chunk, listing
 from cospan.errors import InputError
+from cospan.evidence import FEWEST_ROWS, Verdict
+from cospan.model import JointFrame, ManyFrame
+from cospan.summary import random_rows, rows_within
+
+FEW_ROWS = 30
+# Of a comparison whose rows are scored with curved features.
+CURVED = "The difference is curved: means, spreads and correlations show only a part of it."
+WORTH_SAYING = 0.05  # a share of rows that deserves a remark
+DRAWN_ROWS, DRAWN_BYTES = 2_000, 2**25  # of a set that a result keeps; of all of them together
+APART = 3.0  # standard deviations between the means of a date, from which it separates the sets
 
 
 def compare(
@@ -23,19 +41,19 @@ def compare(
     B: object = None,
     Z: object = None,
     *,
-    labels: object = None,
     label: object = None,
     a: object = None,
     b: object = None,
     name_a: str | None = None,
     name_b: str | None = None,
-    name_z: str | None = None,
     image_shape: tuple[int, ...] | None = None,
     progress: Progress | None = None,
-    scores: Path | None = None,
     **options: Unpack[Options],
 ) -> Comparison:
     """Compare sets of rows, most often two: the whole pipeline from data to verdict in one call.
+
+    Each set is read once. Of a large one a uniform sample is scored, at most 100,000 rows and about
+    96 MB; models are fitted to all rows.
 
     Parameters
     ----------
@@ -47,13 +65,11 @@ def compare(
         More rows to score: each gets its angle, and has no part in the comparison. A third *set*
         is compared by ``compare({"a": A, "b": B, "c": C})``; on the command line,
         ``compare a b c`` is three sets and ``--score`` gives Z.
-    labels : column name or array, optional
-        Labels of `Z`, to be audited: each one is `name_a` or `name_b` (or 0 or 1).
     label, a, b : optional
         Where the classes of `A` and `B` are (a column), and which class to take of each. The
         column is no feature; of a set without a class to take, all rows are.
-    name_a, name_b, name_z : str, optional
-        What to call the sets. Default: the classes, the file names, or A, B and Z.
+    name_a, name_b : str, optional
+        What to call the sets. Default: the classes, the file names, or A and B.
     image_shape : tuple of int, optional
         (height, width) or (height, width, channels) where the features are pixels.
     span, units, shrinkage, pooling, dof, calibrate, curve, preset, center, balance, tol
@@ -69,21 +85,15 @@ def compare(
     n_permutations : int, default 999
         Relabellings of the rows behind the p-value of two sets, at least 19. Where the first 199
         give more than 0.1, they are all that is drawn.
-    score_all : bool, optional
-        Score every row of the sets, which takes a second pass over them, or only a uniform
-        sample. Default: every row where all sets together have at most 200,000.
     exact : bool, optional
         Summaries by QR instead of Gram matrices. Default: where shrinkage is below 1e-3, since
         only then the difference shows.
     progress : callable, optional
         Called as ``progress(stage, rows_done, rows_in_all_or_None)``.
-    scores : path, optional
-        Write the table of scores to this file, which ends in .parquet, .arrow, .feather, .csv or
-        .tsv: the columns of :meth:`Comparison.to_frame` for every row; implies ``score_all=True``.
     **options
         The settings above from `span` on, and for the sources: columns, id_column, chunk_rows,
-        categorical, numeric, drop, keep, image_size, image_mode, text, embed
-        (see :func:`cospan.data.open_source`).
+        categorical, numeric, drop, keep, image_size, image_mode, text, embed (see
+        :func:`cospan.data.open_source`).
 
     Returns
     -------
@@ -108,20 +118,183 @@ def compare(
         raise InputError("A is a mapping of sets, and there is B, too; rows to score are Z=.")
     if progress is not None and not callable(progress):
         raise InputError(f"progress is {progress!r}; give a function, or leave it out.")
-    if scores is not None:
-        options["score_all"] = True
+    started = time.perf_counter()
+    say = progress or _silent
     settings, reading = split_options(options)
-    called = (x if x is None else str(x) for x in (name_a, name_b, name_z))
-    opened = open_sets(Asked(A, B, Z, label, a, b, labels, *called), reading)
-    run = partial(
-        compare_sets, settings, opened, image_shape=image_shape, options=reading, progress=progress
+    called = (x if x is None else str(x) for x in (name_a, name_b))
+    opened = open_sets(Asked(A, B, Z, label, a, b, *called), reading)
+    names, first = opened.names, opened.first
+    shape = first.image_shape if image_shape is None else _shape(image_shape, first.n_features)
+    known = [source.n_rows for source in opened.sources]
+    n_rows = None if None in known else sum(n or 0 for n in known)
+    settings = settings.settled(n_rows, first.n_features)
+    try:
+        read = read_sets(opened, bool(settings.exact), progress)
+        say("fitting the sets", 0, 1)
+        scorer = fit_models(read, settings, picture=shape is not None)
+        scorer = scorer._replace(usual=usual_rows(read))
+        say("fitting the sets", 1, 1)
+        groups = tuple(scorer.group(one.name, one.kept, k) for k, one in enumerate(read.sets))
+        further = None
+        if opened.further is not None:
+            rows = read_further(opened, opened.further, read.n_folds, progress)
+            further = scorer.group(opened.name_z, rows)
+    finally:  # after an error too: a column left out may be the reason
+        warn(note for note in _source_notes(opened) if note.loud)
+    model, groups = scorer.model, check_rows(groups)
+    # Where rows are repeated beyond chance, each is to count once.
+    sizes = sizes_of(groups, copies=read.copies)
+    every = groups if further is None else (*groups, further)
+    features = first.feature_names or _made_names(first.n_features, shape)
+    schema = tuple(dict.fromkeys(one for source in opened.sources for one in source.changes))
+    verdict: Verdict | None = None
+    directions: JointFrame | ManyFrame
+    if isinstance(model, JointFrame):
+        say("testing for a difference", 0, 1)
+        verdict = study_pair(
+            model,
+            (read.sets[0].studied.chunk, read.sets[1].studied.chunk),
+            names=(names[0], names[1]),
+            features=features,
+            plan=first.plan,
+            size=sizes[0, 1],
+            scored=every,
+            schema=schema,
+            permutations=settings.n_permutations,
+            seed=settings.seed,
+            profiles=profiles_of(opened),
+            totals=totals_of(read.sets),
+        )
+        say("testing for a difference", 1, 1)
+        directions = model
+    else:
+        directions = ManyFrame.of_costs([one.summary for one in read.sets], model, names)
+    warn(model.notes)
+    given = {name: value for name, value in reading.items() if value is not None}
+    if not isinstance(given.get("groups", ""), str):
+        given["groups"] = "given"
+    return Comparison(
+        names=names,
+        groups=groups,
+        further=further,
+        fitted=model,
+        sizes=sizes,
+        directions=directions,
+        samples=_samples(read.sets, settings.seed),
+        feature_names=features,
+        image_shape=shape,
+        settings={**settings.as_dict(), **given},
+        warnings=tuple(dict.fromkeys(_notes(opened, model, every, verdict))),
+        schema_changes=schema,
+        version=VERSION,
+        seconds=time.perf_counter() - started,
+        _verdict=verdict,
     )
-    if scores is None:
-        return run()
-    with table_file(scores) as write:
 
-        def passed_on(names: Sequence[str], name: str, scored: Scored) -> None:
-            # One set may number its rows, another name them.
-            write(score_columns(names, name, scored) | {"id": scored.ids.astype(str)})
 
-        return run(sink=passed_on)
+def _silent(stage: str, done: int, total: int | None) -> None:
+    """Nobody wants to know."""
+
+
+def _shape(given: tuple[int, ...], n: int) -> tuple[int, ...]:
+    shape = (given[0], given[0]) if len(given) == 1 else tuple(int(side) for side in given)
+    if len(shape) > 3 or math.prod(shape) != n:
+        raise InputError(
+            f"image_shape {'x'.join(map(str, shape))} has {math.prod(shape):,} values where a row "
+            f"has {n:,} features; give height, width and perhaps channels."
+        )
+    return shape
+
+
+def _made_names(n: int, shape: tuple[int, ...] | None) -> tuple[str, ...]:
+    """Names for features that have none: x0, x1, …, or a pixel's row, column and channel."""
+    if shape is None:
+        return tuple(f"x{j}" for j in range(n))
+    return tuple(f"pixel {','.join(map(str, place))}" for place in np.ndindex(shape))
+
+
+def _samples(read: Sequence[ReadSet], seed: int) -> tuple[Chunk, ...]:
+    """Rows of each set, as many as a result carries along for pictures and for its pairs."""
+    chunks = [one.studied.chunk for one in read]
+    most = DRAWN_ROWS if len(read) == 2 else DRAWN_ROWS // 2
+    size = rows_within(DRAWN_BYTES // len(read), chunks[0].rows.shape[1], most, fewest=20)
+    rows = (random_rows(len(one.ids), size, np.random.default_rng(seed)) for one in chunks)
+    return tuple(one.take(index) for one, index in zip(chunks, rows, strict=True))
+
+
+# ---- what a reader should know -----------------------------------------------------------------
+
+
+def _source_notes(opened: Opened) -> list[Note]:
+    """What was found in the data, and columns of the further rows that the sets have not."""
+    further = [] if opened.further is None else [opened.further]
+    found = [note for source in (*opened.sources, *further) for note in source.notes]
+    changes = further[0].changes if further else ()
+    return [*found, *(Note("schema", str(change), loud=True) for change in changes)]
+
+
+def _notes(
+    opened: Opened,
+    model: Model,
+    groups: Sequence[Group],
+    verdict: Verdict | None,
+) -> Iterator[Note]:
+    """The notes on a comparison, those of the sources first."""
+    yield from _source_notes(opened)
+    yield from model.notes
+    if verdict is not None:
+        yield from _of_pair(verdict)
+    for group in groups:
+        yield from _of_group(group, model)
+    yield from _constant(opened, model)
+    if model.curve is not None and (verdict is None or verdict.differs):
+        yield Note("curved", CURVED)
+    flagged = float(np.mean(np.concatenate([g.elsewhere for g in groups if g.own is not None])))
+    if flagged > WORTH_SAYING:
+        other = "the other" if model.geometry.n_sets == 2 else "another"
+        yield Note("rows elsewhere", f"{flagged:.0%} of the rows look more like {other} set.")
+
+
+def _of_pair(verdict: Verdict) -> Iterator[Note]:
+    """Without a p-value; or dates that separate the sets, as those of training and production."""
+    if math.isnan(verdict.pvalue):
+        text = f"There is no p-value: a test needs at least {FEWEST_ROWS} rows in each set."
+        yield Note("no p-value", text)
+    for one in verdict.columns:
+        if one.kind == "date" and abs(one.difference) >= APART:
+            text = (
+                f"The sets are of different times: {one.name} alone separates them, whatever else "
+                "changed."
+            )
+            yield Note("times apart", text, f'drop="{one.name}" compares the rest.')
+
+
+def _of_group(group: Group, model: Model) -> Iterator[Note]:
+    if group.own is not None and group.total < FEW_ROWS:
+        rows = plural(group.total, "row")
+        yield Note("few rows", f"{group.name} has only {rows}: expect wide intervals.")
+    if group.sampled:
+        rows = plural(group.n, "row")
+        text = f"Of {group.name} a uniform sample of {rows} was scored, not all {group.total:,}."
+        yield Note("sampled", text)
+    if isinstance(model, JointFrame) and model.blocks.k:
+        astray = 1 - float(np.mean(np.asarray(group.alignment.relational)))
+        if astray > WORTH_SAYING:
+            text = (
+                f"{astray:.0%} of the rows of {group.name} reach outside what both sets span; "
+                "without shrinkage their angles mislead."
+            )
+            yield Note("outside the sets", text, 'Give shrinkage="auto".')
+
+
+def _constant(opened: Opened, model: Model) -> Iterator[Note]:
+    first, constant = opened.first, model.geometry.constant_features
+    if first.feature_names is None or first.image_shape or not len(constant):
+        return
+    plan = first.plan
+    own = set() if plan is None else {c.indicator_name for c in plan.used if c.indicator}
+    names = [first.feature_names[j] for j in constant if first.feature_names[j] not in own]
+    if names:  # else nothing is missing: no column of the user's is constant
+        sets = "both" if model.geometry.n_sets == 2 else "all"
+        text = f"Constant in {sets} sets, and kept out: {listing(names)}."
+        yield Note("constant columns", text)

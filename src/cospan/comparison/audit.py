@@ -54,7 +54,6 @@ _MANY, _FEW_OTHERS = 0.12, 0.03
 # An empty gap between two classes: in units of the spread of both, and how far apart they are.
 _GAP, _APART = 0.5, 4.0
 _SURE = 12.0  # the logarithm of the odds at the edges of such a gap: next to certain
-_STEPS = 200  # far more than the rates of new rows need to settle to three digits
 _MOST_ROWS = 10_000  # that rates are fitted to: they give them to a fifth of a per cent
 # Gains, as multiples of the clean fit's, and rates to start from: flips hide how steep the
 # probabilities are, and there may be a second minimum near the clean fit.
@@ -93,31 +92,24 @@ class LabelAudit:
         labels: ArrayLike | None = None,
         precision: float = PRECISION,
         *,
-        reference: tuple[ArrayLike, ArrayLike] | None = None,
         shares: ArrayLike | None = None,
     ) -> LabelAudit:
-        """Audit rows that are scored already.
+        """Audit rows that are scored already, each left out of its class.
 
         `weights` (n, K) are the probabilities of the classes, `own` (n,) the number of the class
         each row is labelled with, `shares` (K,) how common the classes are (default: equally).
-        `reference`, weights and classes again, are rows that say how far the classes overlap,
-        where those audited are new ones; by default the audited rows, each left out of its class.
         """
         if not (isinstance(precision, int | float | np.number) and 0 <= precision <= 1):
             raise InputError(f"precision is {precision!r}; it must be a number from 0 to 1.")
         weights, own = np.asarray(weights, dtype=np.float64), np.asarray(own, dtype=np.intp)
-        classes, known = np.asarray(classes), (weights, own)
-        if reference is not None:
-            known = np.asarray(reference[0]), np.asarray(reference[1])
+        classes = np.asarray(classes)
         pairs = itertools.combinations(range(len(classes)), 2)
-        inseparable = [pair for pair in pairs if not separates(known[0], known[1], *pair)]
+        inseparable = [pair for pair in pairs if not separates(weights, own, *pair)]
         # Classes that are not separated count as one: between them no label is wrong.
         group = _groups(inseparable, len(classes))
         together = np.eye(group.max() + 1)[group]
         of_groups = weights @ together
-        flips = fit_flips(known[0] @ together, group[known[1]])
-        if reference is not None:
-            flips = fit_rates(of_groups, group[own], flips)
+        flips = fit_flips(of_groups, group[own])
         mislabelled = flips.mislabelled(of_groups, group[own])
         probable = weights * (1.0 if shares is None else np.asarray(shares, dtype=np.float64))
         probable = probable / probable.sum(axis=1, keepdims=True)
@@ -378,20 +370,6 @@ def fit_flips(weights: Floats, own: Index) -> Flips:
     if rate > _MANY and wrong - rate > _FEW_OTHERS:
         return flips._replace(rates=np.zeros(K))
     return flips
-
-
-def fit_rates(weights: Floats, own: Index, known: Flips) -> Flips:
-    """The rates of flips among other rows, whose classes are known from before."""
-    n, K = weights.shape
-    q, rates = known.probabilities(weights), np.full(K, _STARTS[1][1])
-    for _ in range(_STEPS if n and K > 1 else 0):  # expectation and maximisation
-        joint = q * _label_given(rates, own)
-        joint /= np.maximum(joint.sum(axis=1, keepdims=True), NOT_ZERO)
-        members = np.maximum(joint.sum(axis=0), NOT_ZERO)
-        joint[np.arange(n), own] = 0
-        rates = np.minimum(joint.sum(axis=0) / members, _LARGEST_RATE)
-    gained = 2 * float(np.sum(np.log(_seen(q, own, rates) / _seen(q, own, np.zeros(K)))))
-    return known._replace(rates=rates if _chance_of(gained, K) < _CHANCE else np.zeros(K))
 
 
 def _across_a_gap(odds: Floats, own: Index) -> Flips | None:

@@ -1,4 +1,4 @@
-"""What a comparison is given becomes sources with one set of features.
+"""What a comparison is asked: its settings, and its sets as sources with the same features.
 
 Sets come as two things, as a mapping of names to things, or as classes of one table (`label`). Of
 three classes or more, the one source is read once, and its rows go to their sets.
@@ -7,14 +7,17 @@ three classes or more, the one source is read once, and its rows go to their set
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict, dataclass, fields, replace
+from difflib import get_close_matches
 from typing import NamedTuple
 
 import numpy as np
 
-from cospan.base.types import Data
-from cospan.comparison.settings import SourceOptions
+from cospan.base.checks import as_count, as_option, as_shrinkage
+from cospan.base.tolerance import FAST_SHRINKAGE
+from cospan.base.types import Data, Option, Record
 from cospan.data import (
     Chunk,
     Source,
@@ -27,14 +30,101 @@ from cospan.data import (
     set_names,
 )
 from cospan.errors import InputError, SourceError
+from cospan.evidence import FEWEST_LABELLINGS
+from cospan.model import DEFAULTS, Given, settled
+from cospan.model import Settings as SetSettings
 from cospan.model_file import PROFILE, is_file_of, profile_rows
 from cospan.summary import Summary
 
 MOST_SETS = 100  # more are nearly always a column of numbers taken for labels
 
+Progress = Callable[[str, int, int | None], None]  # what is being done, rows done, rows in all
+SourceOptions = Record  # of :func:`cospan.data.open_source`
+
+
+# ---- settings ------------------------------------------------------------------------------------
+
+
+class Options(Given, total=False):
+    """Settings of a comparison, and options of its sources: what may be left out of a call."""
+
+    weighting: str
+    seed: int
+    n_permutations: int
+    exact: bool | None
+    groups: object
+    columns: Sequence[str | int] | None
+    id_column: str | None
+    chunk_rows: int | None
+    categorical: Sequence[str] | None
+    numeric: Sequence[str] | None
+    drop: Sequence[str] | None
+    keep: Sequence[str] | None
+    image_size: int | tuple[int, int] | None
+    image_mode: str
+    text: str | None
+    embed: object
+
+
+@dataclass(frozen=True)
+class Settings(SetSettings):
+    """How to compare; see :func:`cospan.compare` for each."""
+
+    preset: str | None = None
+    weighting: str = "cost"
+    seed: int = 0
+    n_permutations: int = 999
+    exact: bool | None = None
+
+    @classmethod
+    def of(cls, **given: Option) -> Settings:
+        """Settings as :func:`cospan.compare` takes them, the preset resolved."""
+        asked = {name: given[name] for name in (*DEFAULTS, "preset") if name in given}
+        return cls(**{**given, **settled(asked, DEFAULTS)})
+
+    def __post_init__(self) -> None:
+        weighting = as_option(self.weighting, "weighting", ("cost", "frame"))
+        if weighting == "frame" and self.span == "affine":
+            raise InputError(
+                'weighting="frame" belongs to the linear span; give span="linear" with it.'
+            )
+        as_shrinkage(self.shrinkage)
+        as_count(self.n_permutations, "n_permutations", least=FEWEST_LABELLINGS)
+        as_count(self.seed, "seed", least=0)
+
+    def as_dict(self) -> dict[str, object]:
+        """The settings as plain values."""
+        center = self.center if isinstance(self.center, str) else "given"
+        return {**asdict(replace(self, center=None)), "center": center}
+
+    def settled(self, n_rows: int | None, n_features: int) -> Settings:
+        """The settings with `exact` decided by what is to be compared."""
+        if self.exact is not None:
+            return self
+        alpha = 0.0 if self.preset == "paper" else self.shrinkage
+        weak = alpha != "auto" and float(alpha) < FAST_SHRINKAGE
+        # With fewer rows than features, factors are smaller than matrices, and as fast to make.
+        wide = n_rows is not None and n_rows < n_features
+        return replace(self, exact=weak or wide)
+
+
+def split_options(given: Options) -> tuple[Settings, SourceOptions]:
+    """The settings of a comparison among what was given, and the options of its sources."""
+    for name in given.keys() - Options.__annotations__.keys():
+        close = get_close_matches(name, Options.__annotations__, 1)
+        meant = f"; did you mean {close[0]}=?" if close else "; help(cospan.compare) lists them."
+        raise TypeError(f"A comparison has no argument {name}={meant}")
+    known = {field.name for field in fields(Settings)}
+    settings = {name: value for name, value in given.items() if name in known}
+    reading = {name: value for name, value in given.items() if name not in known}
+    return Settings.of(**settings), reading
+
+
+# ---- sets ----------------------------------------------------------------------------------------
+
 
 class Asked(NamedTuple):
-    """What a comparison is asked: the sets, where their classes are, and what to call them."""
+    """The sets to compare, where their classes are, and what to call them."""
 
     A: object
     B: object = None
@@ -42,16 +132,8 @@ class Asked(NamedTuple):
     label: object = None
     a: object = None
     b: object = None
-    labels: object = None
     name_a: str | None = None
     name_b: str | None = None
-    name_z: str | None = None
-
-    def refuse(self, why: str, *names: str) -> None:
-        """Refuse what only two sets have, where there are others."""
-        for name in names:
-            if getattr(self, name) is not None:
-                raise InputError(f"{name}= is for two sets, A and B, and {why}; leave {name}= out.")
 
 
 class Opened(NamedTuple):
@@ -62,7 +144,6 @@ class Opened(NamedTuple):
     classes: tuple[object, ...]  # taken as the sets, None where a set is no class
     further: Source | None = None
     name_z: str = ""
-    labelled: bool = False  # whether the further rows have labels to be checked
 
     @property
     def first(self) -> Source:
@@ -85,58 +166,88 @@ class Opened(NamedTuple):
             yield k, chunk.take(np.flatnonzero(own == k))._replace(labels=None)
 
 
+class _Sets(NamedTuple):
+    """The things that sets are made of; of each the name and the class where these are known."""
+
+    things: list[object]
+    called: list[str | None]
+    values: list[object]
+
+
 def open_sets(asked: Asked, options: SourceOptions) -> Opened:
     """Open the sets and the rows to score with them."""
-    A, B, label = asked.A, asked.B, asked.label
-    called: list[str | None] = [asked.name_a, asked.name_b]
-    values: list[object] = [asked.a, asked.b]
-    things: list[object] = [A, B]
-    if isinstance(A, Mapping) and B is None and label is None:
-        asked.refuse("A is a mapping of sets", "a", "b", "name_a", "name_b")
-        things, called, values = list(A.values()), [str(name) for name in A], [None] * len(A)
-        if len(set(called)) < len(called):
-            raise InputError("Two sets have the same name, as text; give each its own.")
-        if len(called) < 2:
-            how_many = "is one set" if called else "are no sets"
-            raise InputError(f"There {how_many} to compare; give two or more.")
-    elif B is None:
-        values = _classes(asked, options)
-        things = [A] * len(values)
-    if label is None and (asked.a is not None or asked.b is not None):
-        raise InputError("a= and b= name classes; label= must say where the classes are.")
-    if asked.labels is not None and asked.Z is None:
-        raise InputError("labels= belong to Z, and there is no Z; pass the rows they label as Z=.")
-    if len(things) > 2:
-        asked.refuse("there are more", "labels", "name_a", "name_b")
+    label = asked.label
+    things, called, values = sets = _sets_of(asked, options)
     if len(things) > MOST_SETS:
         raise InputError(
             f"{'sets' if label is None else label}: there are more than {MOST_SETS} sets to "
             "compare; choose fewer, or another column for label=."
         )
     groups, options = _groups_of(options, things)
-    times = [_rows_of_profile(things, called, k) for k in range(len(things))]
-    if len(values) > 2 and label is not None:
-        source = encode([_open(A, "A", {**options, "groups": groups[0], "label": label})])[0]
-        opened = Opened(tuple(map(as_text, values)), [source], tuple(values))
+    times = [_rows_of_profile(sets, k) for k in range(len(things))]
+    if len(things) > 2 and label is not None:
+        source = encode([_open(asked.A, "A", {**options, "groups": groups[0], "label": label})])[0]
+        opened = Opened(tuple(map(_as_text, values)), [source], tuple(values))
     else:
         parts = []
         for k, (thing, value) in enumerate(zip(things, values, strict=True)):
             own = {"groups": groups[k], "label": label, "label_value": value}
-            parts.append(_open(thing, called[k] or "AB"[k], {**options, **own}))
-        for part in parts:
+            part = _open(thing, called[k] or "AB"[k], {**options, **own})
             if isinstance(part, Table):
                 part.columns = tuple(column for column in part.columns if column not in times)
-        names = _names(parts, called, values)
+            parts.append(part)
+        stems = set_names([part.name for part in parts])
+        classes = [None if value is None else str(value) for value in values]
+        names = told_apart([a or b or c for a, b, c in zip(called, classes, stems, strict=True)])
         opened = Opened(tuple(names), encode(parts, names), tuple(values))
     if asked.Z is None:
         return opened
     if isinstance(groups[0], str):  # the further rows may have that column, too
         options = {**options, "drop": [*(options.get("drop") or ()), groups[0]]}
     further = _further(asked, opened.first, options)
-    name_z = asked.name_z or set_names([*opened.names, further.name])[-1]
+    name_z = set_names([*opened.names, further.name])[-1]
     if name_z in opened.names:  # the table of rows must tell them apart
         name_z = f"{name_z} (scored)"
-    return opened._replace(further=further, name_z=name_z, labelled=asked.labels is not None)
+    return opened._replace(further=further, name_z=name_z)
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """Names of which none is another's: two have a letter where they are equal, more a number.
+
+    >>> told_apart(["x", "x"]), told_apart(["x", "y", "x"])
+    (['x (A)', 'x (B)'], ['x (1)', 'y', 'x (3)'])
+    """
+    marks = "AB" if len(names) == 2 else range(1, len(names) + 1)
+    found = zip(names, marks, strict=True)
+    return [f"{name} ({mark})" if names.count(name) > 1 else name for name, mark in found]
+
+
+def _sets_of(asked: Asked, options: SourceOptions) -> _Sets:
+    """What is to be compared: two things, those of a mapping, or one thing for each class."""
+    A, B, _, label, a, b, name_a, name_b = asked
+    if label is None and (a is not None or b is not None):
+        raise InputError("a= and b= name classes; label= must say where the classes are.")
+    if isinstance(A, Mapping) and B is None and label is None:
+        _refuse_names(asked, "A is a mapping of sets")
+        called = [str(name) for name in A]
+        if len(set(called)) < len(called):
+            raise InputError("Two sets have the same name, as text; give each its own.")
+        if len(called) < 2:
+            how_many = "is one set" if called else "are no sets"
+            raise InputError(f"There {how_many} to compare; give two or more.")
+        return _Sets(list(A.values()), [*called], [None] * len(A))
+    if B is not None:
+        return _Sets([A, B], [name_a, name_b], [a, b])
+    values = _classes(asked, options)
+    if len(values) > 2:
+        _refuse_names(asked, "there are more")
+    return _Sets([A] * len(values), [name_a, name_b], values)
+
+
+def _refuse_names(asked: Asked, why: str) -> None:
+    for name in ("name_a", "name_b"):
+        if getattr(asked, name) is not None:
+            raise InputError(f"{name}= is for two sets, A and B, and {why}; leave {name}= out.")
 
 
 def _classes(asked: Asked, options: SourceOptions) -> list[object]:
@@ -163,24 +274,6 @@ def _classes(asked: Asked, options: SourceOptions) -> list[object]:
     return list(found)
 
 
-def _names(
-    parts: Sequence[Source | Table], given: Sequence[str | None], values: Sequence[object]
-) -> list[str]:
-    """What the sets are called: as asked, or after their classes or files."""
-    stems = set_names([part.name for part in parts])
-    names = [
-        name or (stem if value is None else str(value))
-        for name, value, stem in zip(given, values, stems, strict=True)
-    ]
-    return names if len(set(names)) == len(names) else [f"{names[0]} (A)", f"{names[1]} (B)"]
-
-
-def names_of(paths: Sequence[str]) -> list[str]:
-    """Names for several files; one that occurs twice gets its number, too."""
-    names = set_names([os.path.basename(path) or path for path in paths])
-    return [f"{name} ({k})" if names.count(name) > 1 else name for k, name in enumerate(names, 1)]
-
-
 def _groups_of(
     options: SourceOptions, things: Sequence[object]
 ) -> tuple[list[object], SourceOptions]:
@@ -197,16 +290,16 @@ def _groups_of(
     )
 
 
-def _rows_of_profile(things: list[object], called: list[str | None], k: int) -> str:
+def _rows_of_profile(sets: _Sets, k: int) -> str:
     """Put a profile's kept rows in its place; its column of times, which these do not have."""
-    thing: Data = things[k]
+    thing: Data = sets.things[k]
     if isinstance(thing, str | os.PathLike) and is_file_of(thing, PROFILE):
-        name, time, things[k] = profile_rows(thing)
+        name, time, sets.things[k] = profile_rows(thing)
     elif hasattr(thing, "kept_rows"):
-        name, time, things[k] = thing.name, thing.time, thing.kept_rows
+        name, time, sets.things[k] = thing.name, thing.time, thing.kept_rows
     else:
         return ""
-    called[k] = called[k] or name
+    sets.called[k] = sets.called[k] or name
     return str(time)
 
 
@@ -223,20 +316,23 @@ def _open(thing: object, name: str, options: SourceOptions) -> Source | Table:
 
 def _further(asked: Asked, first: Source, options: SourceOptions) -> Source:
     """Z, opened, with the features of the sets, encoded as the first set is."""
-    name, Z, label, labels = asked.name_z, asked.Z, asked.label, asked.labels
+    Z, label = asked.Z, asked.label
     opened: Source | Table | None = None
-    known = isinstance(Z, Source | Table) or (isinstance(Z, str) and Z == "-")
-    if labels is None and isinstance(label, str) and not known:
+    if isinstance(label, str) and not isinstance(Z, Source | Table) and not _is_stdin(Z):
         # A table to score often has the column of the classes, too: there it is no feature.
         with suppress(InputError, SourceError):
-            opened = _open(Z, name or "Z", {**options, "label": label})
+            opened = _open(Z, "Z", {**options, "label": label})
     if opened is None:
-        opened = _open(Z, name or "Z", {**options, "label": labels})
+        opened = _open(Z, "Z", options)
     if isinstance(opened, Table) and first.plan is not None:
-        return encode_by(opened, first.plan, name=name)
+        return encode_by(opened, first.plan)
     source = encode([opened])[0]
     check_same_features(first, source)
     return source
+
+
+def _is_stdin(thing: object) -> bool:
+    return isinstance(thing, str) and thing == "-"
 
 
 def _natural(value: object) -> tuple[bool, float, str]:
@@ -245,10 +341,10 @@ def _natural(value: object) -> tuple[bool, float, str]:
     return (not number, float(value) if isinstance(value, int | float) else 0.0, str(value))
 
 
-def as_text(value: object) -> str:
+def _as_text(value: object) -> str:
     """3.0 and "3" are one class: labels often come as floats because one is missing.
 
-    >>> as_text(3.0), as_text("3.5")
+    >>> _as_text(3.0), _as_text("3.5")
     ('3', '3.5')
     """
     if isinstance(value, float) and value.is_integer():

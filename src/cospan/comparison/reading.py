@@ -1,8 +1,8 @@
-"""One pass over the sets: a summary of each fold, and a uniform sample of rows with their names.
+"""One pass over the sets: a summary of each fold, and one uniform sample of rows with their names.
 
 Rows are dealt to folds by their running number. Those of one group stay together, and so do equal
-rows where rows are repeated beyond chance: what was dealt is then dealt again, by keys. The rows
-can be gone through once more, as they are or through a map.
+rows where rows are repeated beyond chance: what is kept is then dealt again, by keys. The rows kept
+are those that are scored; the first of them are studied, for what takes longer.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ import numpy as np
 
 from cospan.base.keys import Keys, mixed, row_keys, text_keys
 from cospan.base.types import Index
-from cospan.comparison.opening import Opened
-from cospan.comparison.settings import Progress
+from cospan.comparison.opening import Opened, Progress
 from cospan.data import Chunk, Source, read_ahead
 from cospan.distributed import folded_summary_of
 from cospan.errors import InputError
@@ -41,147 +40,68 @@ from cospan.summary import (
 #: must decide, relabellings; which rows stand for a large set it need not decide, and another seed
 #: would give other distances for the same files, and flip a gate.
 SAMPLE_SEED = 0
-SAMPLE_ROWS = 20_000
-SAMPLE_BYTES = 3 * 2**24  # 48 MB a set
+#: Rows kept of each of two sets, and scored; of many sets fewer, but all that are studied.
+SAMPLE_ROWS, SAMPLE_BYTES = 100_000, 3 * 2**25  # 96 MB
+#: Rows of a set that settings are chosen on, that maps are fitted to and columns compared in.
+STUDIED_ROWS, STUDIED_BYTES = 20_000, 3 * 2**24  # 48 MB
 #: Whether rows are repeated at all is looked up in so many columns first, then against so many
 #: relabellings.
 QUICK_COLUMNS, FEWEST_REPEATED, REPEAT_LABELLINGS = 16, 3, 99
 
 
+class KeptRows(NamedTuple):
+    """A uniform sample of rows in the order in which they came; all of them, of ordinary sets."""
+
+    chunk: Chunk
+    dealt: Index  # the fold of each
+    total: int  # rows that came
+
+
 class ReadSet(NamedTuple):
-    """A set after one pass: `sample` holds some of its rows, or all."""
+    """A set after one pass."""
 
     name: str
-    folds: FoldedSummary
-    sample: Chunk
-    rows: int
+    summary: Summary  # of all rows
+    folds: FoldedSummary  # of all rows, or of those kept where these were dealt by keys
+    kept: KeptRows
+    studied: KeptRows
 
     @property
     def complete(self) -> bool:
-        return len(self.sample.rows) == self.rows
-
-    @property
-    def summary(self) -> Summary:
-        return self.folds.whole
+        """Whether all rows are studied."""
+        return len(self.studied.dealt) == self.kept.total
 
 
 @dataclass
 class ReadSets:
-    """The sets of a comparison after one pass; their rows can be gone through again."""
+    """The sets of a comparison after one pass."""
 
     opened: Opened
     sets: list[ReadSet]
     n_folds: int
-    progress: Progress | None
-    dealt_by: str = "number"  # or "group", or "values"
-    salt: int = 0
+    copies: bool = True  # whether a row that is repeated counts as often
     _mapped: tuple[RowMap, list[FoldedSummary]] | None = None
 
     @property
     def complete(self) -> bool:
+        """Whether all rows of all sets are studied."""
         return all(one.complete for one in self.sets)
 
-    def rows(self, every: bool) -> Iterator[tuple[int, Chunk, Index]]:
-        """The rows once more, with the number of their set and the fold of each.
-
-        `every` one, by a second pass where only a sample was kept.
-        """
-        for number, source in enumerate(self.opened.sources):
-            mine = range(len(self.sets)) if self.opened.by_class else [number]
-            if not every or all(self.sets[k].complete for k in mine):
-                yield from ((k, self.sets[k].sample, self.of_sample(self.sets[k])) for k in mine)
-                continue
-            done = [0] * len(self.sets)
-            for chunk in watched(source, f"scoring {source.name}", self.progress):
-                for k, part in self.opened.parts_of(number, chunk):
-                    numbers = done[k] + np.arange(len(part.rows))
-                    yield k, part, self._folds_of(part, numbers)
-                    done[k] += len(part.rows)
-
-    def of_sample(self, one: ReadSet) -> Index:
-        """The folds of a set's sample."""
-        return self._folds_of(one.sample, np.sort(one.folds.sample.index))
-
-    def _folds_of(self, chunk: Chunk, numbers: Index) -> Index:
-        if self.dealt_by == "number":
-            return dealt_by_number(numbers, self.n_folds)
-        return dealt_by_key(self._keys_of(chunk), self.n_folds, self.salt)
-
-    def _keys_of(self, chunk: Chunk) -> Keys:
-        """What rows share that must share a fold."""
-        if self.dealt_by == "group" and chunk.groups is not None:
-            return text_keys(chunk.groups)
-        return value_keys(chunk)
-
-    def _by_fold(
-        self, summarise: Callable[[np.ndarray], Summary], every: bool = True
-    ) -> list[list[Summary | None]]:
-        """Summaries of each set's folds, made of `every` row or of those kept."""
-        found: list[list[Summary | None]] = [[None] * self.n_folds for _ in self.sets]
-        for k, chunk, dealt in self.rows(every):
-            for fold in np.unique(dealt).tolist():
-                one, known = summarise(chunk.rows[dealt == fold]), found[k][fold]
-                found[k][fold] = one if known is None else known + one
-        return found
-
     def mapped(self, mapping: RowMap) -> list[FoldedSummary]:
-        """Summaries of kept rows seen through a map: these are enough for some hundred features."""
+        """Summaries of studied rows seen through a map: enough for some hundred features."""
         if self._mapped is None or self._mapped[0] is not mapping:
             none, nowhere = RowSample.empty(mapping.n_features), np.zeros(0, dtype=np.intp)
-            found = self._by_fold(lambda rows: mapped_summary(rows, None, mapping), every=False)
-            folds = [FoldedSummary(tuple(parts), none, nowhere) for parts in found]
-            self._mapped = (mapping, folds)
-        return self._mapped[1]
-
-    def dealt_together(self, exact: bool) -> ReadSets:
-        """The same with rows that belong together in one fold, by another pass if need be."""
-        samples = [one.sample for one in self.sets]
-        grouped = any(chunk.groups is not None for chunk in samples)
-        if not grouped and not self._repeat(samples):
-            return self
-        again = replace(self, dealt_by="group" if grouped else "values")
-        salt = best_salt([again._keys_of(chunk) for chunk in samples], self.n_folds)
-        if salt is None and grouped:
-            raise InputError(
-                "groups= has one group in a set, and a model of the other groups is to judge each; "
-                "give groups of which every set has several."
-            )
-        if salt is None:
-            return self
-        again.salt = salt
-        options, names = SummaryOptions(exact, sample_size=0), self.opened.first.feature_names
-        made = again._by_fold(
-            lambda rows: replace(of_rows(rows, None, options), feature_names=names)
-        )
-        for k, (one, parts) in enumerate(zip(self.sets, made, strict=True)):
-            sample = one.folds.sample
-            dealt = again.of_sample(one)[np.argsort(np.argsort(sample.index))]
-            again.sets[k] = one._replace(folds=FoldedSummary(tuple(parts), sample, dealt))
-        return again
-
-    def _repeat(self, samples: Sequence[Chunk]) -> bool:
-        """Are rows of any set repeated beyond chance, within it or in the others?"""
-        rows = [np.asarray(chunk.rows, dtype=np.float64) for chunk in samples]
-        some = np.concatenate([one[:, :QUICK_COLUMNS] for one in rows])
-        if len(some) - len(np.unique(row_keys(list(some.T)))) < FEWEST_REPEATED:
-            return False
-        columns = columns_of(self.opened.first.plan, [str(j) for j in range(rows[0].shape[1])])
-        read = [read_columns(columns, one) for one in rows]
-        for k in range(len(rows) if len(rows) > 2 else 1):
-            others = [j for j in range(len(rows)) if j != k]
-            rest = [
-                first._replace(values=np.concatenate([read[j][i].values for j in others]))
-                for i, first in enumerate(read[k])
+            folds = [
+                _by_fold(one.studied, self.n_folds, lambda X: mapped_summary(X, None, mapping))
+                for one in self.sets
             ]
-            apart = joined_keys([samples[j].merged for j in (k, *others)])
-            if repeated_rows(read[k], rest, apart, REPEAT_LABELLINGS, SAMPLE_SEED).findings:
-                return True
-        return False
+            self._mapped = mapping, [FoldedSummary(parts, none, nowhere) for parts in folds]
+        return self._mapped[1]
 
 
 @dataclass(frozen=True)
 class Again:
-    """Kept rows seen through a map: summaries of the sets, or of all folds but one."""
+    """Studied rows seen through a map: summaries of the sets, or of all folds but one."""
 
     sets: ReadSets
     fold: int | None = None
@@ -195,16 +115,12 @@ class Again:
         return [one.whole if self.fold is None else one.without(self.fold) for one in folds]
 
 
-def value_keys(chunk: Chunk) -> Keys:
-    """Equal for rows of equal values, also in the levels that share a feature."""
-    keys = row_keys(list(np.asarray(chunk.rows).T))
-    return keys if chunk.merged is None else mixed(keys, chunk.merged)
-
-
-def joined_keys(keys: Sequence[Keys | None]) -> Keys | None:
-    """The keys of several sets' rows; None where one has none."""
-    known = [one for one in keys if one is not None]
-    return np.concatenate(known) if len(known) == len(keys) else None
+def _by_fold(
+    kept: KeptRows, n_folds: int, summarise: Callable[[np.ndarray], Summary]
+) -> tuple[Summary | None, ...]:
+    """The summaries of the folds of rows; None where a fold has none."""
+    own = [np.flatnonzero(kept.dealt == fold) for fold in range(n_folds)]
+    return tuple(summarise(kept.chunk.rows[place]) if len(place) else None for place in own)
 
 
 # ---- the pass ----------------------------------------------------------------------------------
@@ -214,7 +130,7 @@ def read_sets(opened: Opened, exact: bool, progress: Progress | None) -> ReadSet
     """One pass over each source; rows that belong together end up in one fold."""
     n_folds = min(fold_count(one.n_features, one.n_rows) for one in opened.sources)
     first, names = opened.first, opened.names
-    size = rows_within(SAMPLE_BYTES, first.n_features, SAMPLE_ROWS)
+    size = _sample_size(opened)
     # Numbered rows: the sample is the same wherever the rows are read, and in whatever order.
     options = [SummaryOptions(exact, size, SAMPLE_SEED, name, first_row=0) for name in names]
     beside: list[Reservoir[Chunk]] = [Reservoir(size, SAMPLE_SEED) for _ in names]
@@ -244,13 +160,46 @@ def read_sets(opened: Opened, exact: bool, progress: Progress | None) -> ReadSet
         folds = lazy[k] if k in lazy else growing[k].finish()
         order = np.argsort(folds.sample.index)
         rows, places = folds.sample.rows[order], folds.sample.index[order]
-        sample = Chunk(rows, places)
+        chunk = Chunk(rows, places)
         if k not in lazy:
             # The folds drew the same numbers for their sample: its rows have the names kept here.
-            kept = beside[k].result().take(np.searchsorted(beside[k].positions, places))
-            sample = kept._replace(rows=rows.astype(first.dtype, copy=False))
-        sets.append(ReadSet(name, folds, sample, int(seen)))
-    return ReadSets(opened, sets, n_folds, progress).dealt_together(exact)
+            found = beside[k].result().take(np.searchsorted(beside[k].positions, places))
+            chunk = found._replace(rows=rows.astype(first.dtype, copy=False))
+        kept = KeptRows(chunk, folds.dealt[order], int(seen))
+        sets.append(_some_studied(name, folds, kept, order))
+    return _dealt_together(ReadSets(opened, sets, n_folds), exact)
+
+
+def read_further(
+    opened: Opened, source: Source, n_folds: int, progress: Progress | None
+) -> KeptRows:
+    """A uniform sample of the rows that belong to no set."""
+    kept: Reservoir[Chunk] = Reservoir(_sample_size(opened), SAMPLE_SEED)
+    for chunk in watched(source, f"reading {opened.name_z}", progress):
+        kept.add(chunk)
+    if kept.seen == 0:
+        raise InputError(f"{opened.name_z} has no rows to score; check the file and its filters.")
+    return KeptRows(kept.result(), dealt_by_number(kept.positions, n_folds), kept.seen)
+
+
+def _sample_size(opened: Opened) -> int:
+    """How many rows to keep of each set."""
+    share = 2 / len(opened.names)
+    within = max(STUDIED_BYTES, int(share * SAMPLE_BYTES))
+    most = max(STUDIED_ROWS, int(share * SAMPLE_ROWS))
+    return rows_within(within, opened.first.n_features, most)
+
+
+def _some_studied(name: str, folds: FoldedSummary, kept: KeptRows, order: Index) -> ReadSet:
+    """A set whose first rows by priority are studied; `order` are the places of those kept."""
+    size = rows_within(STUDIED_BYTES, folds.sample.rows.shape[1], STUDIED_ROWS)
+    if len(order) <= size:
+        return ReadSet(name, folds.whole, folds, kept, kept)
+    first = np.arange(len(order)) < size
+    few = FoldedSummary(folds.parts, folds.sample.taken(first), folds.dealt[first])
+    place = np.flatnonzero(first[order])
+    studied = kept._replace(chunk=kept.chunk.take(place), dealt=kept.dealt[place])
+    return ReadSet(name, few.whole, few, kept, studied)
 
 
 def watched(source: Source, stage: str, progress: Progress | None) -> Iterator[Chunk]:
@@ -263,3 +212,77 @@ def watched(source: Source, stage: str, progress: Progress | None) -> Iterator[C
             progress(stage, done, source.n_rows)
     if progress is not None:
         progress(stage, done, done)  # now the number is known, also of a stream
+
+
+# ---- rows that belong together ------------------------------------------------------------------
+
+
+def _dealt_together(read: ReadSets, exact: bool) -> ReadSets:
+    """The same with rows that belong together in one fold; folds are then of the rows kept."""
+    grouped = any(one.kept.chunk.groups is not None for one in read.sets)
+    if not grouped and not _repeat(read):
+        return read
+    salt = best_salt([_keys_of(one.studied.chunk) for one in read.sets], read.n_folds)
+    if salt is None and grouped:
+        raise InputError(
+            "groups= has one group in a set, and a model of the other groups is to judge each; "
+            "give groups of which every set has several."
+        )
+    if salt is None:
+        return read
+    sets = [_dealt_by_key(one, read, salt, exact) for one in read.sets]
+    return replace(read, sets=sets, copies=grouped)
+
+
+def _dealt_by_key(one: ReadSet, read: ReadSets, salt: int, exact: bool) -> ReadSet:
+    kept, studied = (
+        part._replace(dealt=dealt_by_key(_keys_of(part.chunk), read.n_folds, salt))
+        for part in (one.kept, one.studied)
+    )
+    options, names = SummaryOptions(exact, sample_size=0), read.opened.first.feature_names
+    parts = _by_fold(
+        kept, read.n_folds, lambda X: replace(of_rows(X, None, options), feature_names=names)
+    )
+    sample = one.folds.sample
+    dealt = studied.dealt[np.argsort(np.argsort(sample.index))]
+    folds = FoldedSummary(parts, sample, dealt)
+    summary = folds.whole if len(kept.dealt) == kept.total else one.summary
+    return ReadSet(one.name, summary, folds, kept, studied)
+
+
+def _keys_of(chunk: Chunk) -> Keys:
+    """What rows share that must share a fold: their group, or their values."""
+    return value_keys(chunk) if chunk.groups is None else text_keys(chunk.groups)
+
+
+def _repeat(read: ReadSets) -> bool:
+    """Are rows of any set repeated beyond chance, within it or in the others?"""
+    chunks = [one.studied.chunk for one in read.sets]
+    rows = [np.asarray(chunk.rows, dtype=np.float64) for chunk in chunks]
+    some = np.concatenate([one[:, :QUICK_COLUMNS] for one in rows])
+    if len(some) - len(np.unique(row_keys(list(some.T)))) < FEWEST_REPEATED:
+        return False
+    columns = columns_of(read.opened.first.plan, [str(j) for j in range(rows[0].shape[1])])
+    values = [read_columns(columns, one) for one in rows]
+    for k in range(len(rows) if len(rows) > 2 else 1):
+        others = [j for j in range(len(rows)) if j != k]
+        rest = [
+            first._replace(values=np.concatenate([values[j][i].values for j in others]))
+            for i, first in enumerate(values[k])
+        ]
+        apart = joined_keys([chunks[j].merged for j in (k, *others)])
+        if repeated_rows(values[k], rest, apart, REPEAT_LABELLINGS, SAMPLE_SEED).findings:
+            return True
+    return False
+
+
+def value_keys(chunk: Chunk) -> Keys:
+    """Equal for rows of equal values, also in the levels that share a feature."""
+    keys = row_keys(list(np.asarray(chunk.rows).T))
+    return keys if chunk.merged is None else mixed(keys, chunk.merged)
+
+
+def joined_keys(keys: Sequence[Keys | None]) -> Keys | None:
+    """The keys of several sets' rows; None where one has none."""
+    known = [one for one in keys if one is not None]
+    return np.concatenate(known) if len(known) == len(keys) else None

@@ -12,10 +12,9 @@ import numpy as np
 
 from cospan.base.notes import Note
 from cospan.base.tables import json_text, make_dataframe, plain
-from cospan.base.types import DataFrame, Floats, Record
-from cospan.comparison.audit import LabelAudit
+from cospan.base.types import DataFrame, Floats, Record, Values
 from cospan.comparison.pairs import place_sets, study_pair
-from cospan.comparison.rows import RowToCheck, Usual, check_rows, find_rows, weights_of
+from cospan.comparison.rows import RowToCheck, Usual, check_rows, find_rows
 from cospan.comparison.score_files import joined, score_columns
 from cospan.comparison.scoring import Group, Model, Names, pair_angle
 from cospan.data import Chunk, SchemaChange
@@ -110,7 +109,6 @@ class Comparison:
     version: str
     seconds: float
     _verdict: Verdict | None = None
-    _audit: LabelAudit | None = None  # of the labels of further rows
     _pairs: dict[tuple[int, int], Comparison] = field(default_factory=dict)
 
     # ---- two sets, or the two that differ most -------------------------------------------------
@@ -307,16 +305,6 @@ class Comparison:
         return find_rows(self.every_group, self.names, usual)
 
     @cached_property
-    def audit(self) -> LabelAudit:
-        """Labels of further rows that look wrong, or rows that look more like another set."""
-        if self._audit is not None:
-            return self._audit
-        audit = LabelAudit.from_weights(*weights_of(self.groups), np.array(self.names))
-        # A label may be flipped, and an audit asks whether it is. A file is what it is: its rows
-        # that look like another file's are worth a look, mistake or not.
-        return replace(audit, flagged=np.concatenate([group.elsewhere for group in self.groups]))
-
-    @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The user's columns, and which features were made of them."""
         return columns_of(plan_from(self.fitted.geometry.encoding), self.feature_names)
@@ -333,16 +321,19 @@ class Comparison:
         Of two sets: set, id, theta (degrees), cost_a, cost_b, share_a, share_shared, share_b,
         outside, relational, typicality_a, typicality_b, suspicion. Of K sets: set, id, nearest,
         second, theta between these two, entropy, suspicion, and a typicality and a weight for
-        each set. Suspicion is 1 minus the probability of the set that the row is of, or labelled
-        with, all sets counting alike; NaN where it is of none.
+        each set. Suspicion is 1 minus the probability of the set that the row is of, all sets
+        counting alike; NaN where it is of none.
 
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
         """
+        return make_dataframe(self.table(), backend)
+
+    def table(self) -> dict[str, Values]:
+        """The columns of :meth:`to_frame`."""
         tables = [score_columns(self.names, g.name, g.kept) for g in self.every_group]
-        columns = {key: joined([table[key] for table in tables]) for key in tables[0]}
-        return make_dataframe(columns, backend)
+        return {key: joined([table[key] for table in tables]) for key in tables[0]}
 
     # ---- on the way out ------------------------------------------------------------------------
 

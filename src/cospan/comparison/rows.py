@@ -1,34 +1,31 @@
 """Rows to check: those that look like another set, and those that no set finds usual.
 
-A row comes with its reasons: the values that conflict, and what is usual in each set. Of further
-rows that have labels, the labels are audited instead.
+A row comes with its reasons: the values that conflict, and what is usual in each set.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from cospan.base.types import Bools, Floats, Index
-from cospan.comparison.audit import LabelAudit, separates, shares_of
-from cospan.comparison.opening import as_text
-from cospan.comparison.scoring import Group, Names
-from cospan.data import listing
-from cospan.errors import InputError
+from cospan.comparison.audit import separates
+from cospan.comparison.scoring import Group
 from cospan.evidence import Column, Reading, read_columns
 
 LOOKS_ELSEWHERE = 0.8  # a row looks like another set that is four times as probable as its own
 #: The middle part of a set's values is what is usual in it.
 USUAL = (0.01, 0.99)
-#: Reasons that a row comes with, and how far beyond the usual a value is that is one.
-MOST_REASONS, CONFLICT = 3, 4.0
+#: Reasons that a row comes with, how far beyond the usual a value is that is one, and the first
+#: rows of each kind that reasons are looked for.
+MOST_REASONS, CONFLICT, EXPLAINED = 3, 4.0, 200
 IQR = 1.35  # the middle half of a normal distribution in its standard deviations
 #: Kinds of rows, in the order in which they are listed.
-NO_SET, OTHER_SET, LABEL = "like no set", "like another set", "labelled otherwise"
+NO_SET, OTHER_SET = "like no set", "like another set"
 
 
 class Reason(NamedTuple):
@@ -50,10 +47,9 @@ class Reason(NamedTuple):
 class RowToCheck(NamedTuple):
     """A row worth a look.
 
-    `kind` is ``"like no set"``, ``"like another set"``, or ``"labelled otherwise"`` of a further
-    row; `set` is its set (or label), `like` the set that it looks like most, `probability` that of
-    `like`, and `usual` how usual it is for the set that finds it most so. Reasons and `values`, the
-    row as it was scored, are known of the first rows of each kind.
+    `kind` is ``"like no set"`` or ``"like another set"``; `set` is its set, `like` the set that it
+    looks like most, `probability` that of `like`, `usual` how usual it is for the set that finds it
+    most so, and `values` the row as it was scored. Reasons are known of the first rows of a kind.
     """
 
     set: str
@@ -62,8 +58,8 @@ class RowToCheck(NamedTuple):
     like: str
     probability: float
     usual: float
+    values: Floats
     reasons: tuple[Reason, ...] = ()
-    values: Floats | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Plain types only."""
@@ -74,12 +70,6 @@ class RowToCheck(NamedTuple):
 
 
 # ---- which rows ----------------------------------------------------------------------------------
-
-
-def weights_of(groups: Sequence[Group]) -> tuple[Floats, Index]:
-    """The probabilities of the groups' kept rows, and the number of each row's group."""
-    own = np.repeat(np.arange(len(groups)), [len(group.kept.ids) for group in groups])
-    return np.concatenate([group.kept.weights for group in groups]), own
 
 
 def looking_elsewhere(weights: Floats, own: Index) -> Bools:
@@ -103,79 +93,45 @@ def looking_elsewhere(weights: Floats, own: Index) -> Bools:
 
 def check_rows(groups: Sequence[Group]) -> tuple[Group, ...]:
     """The groups of the sets, with their rows that look elsewhere."""
-    weights, own = weights_of(groups)
-    flagged = looking_elsewhere(weights, own)
+    own = np.repeat(np.arange(len(groups)), [group.n for group in groups])
+    flagged = looking_elsewhere(np.concatenate([group.kept.weights for group in groups]), own)
     return tuple(replace(group, elsewhere=flagged[own == k]) for k, group in enumerate(groups))
-
-
-def check_labels(
-    groups: Sequence[Group], names: tuple[str, ...], further: Group
-) -> tuple[Group, LabelAudit]:
-    """The further rows with the labels that look wrong."""
-    kept = further.kept
-    assert kept.own is not None  # their labels are known
-    audit = LabelAudit.from_weights(
-        kept.weights,
-        kept.own,
-        np.array(names),
-        labels=kept.labels,
-        reference=weights_of(groups),
-        shares=shares_of(kept.own, 2),
-    )
-    return replace(further, elsewhere=audit.flagged), audit
-
-
-def sides_of_labels(labels: Names, names: tuple[str, ...], classes: Sequence[object]) -> Index:
-    """0 for a label that means A, 1 for B: the set's name, the class taken for it, or 0 and 1.
-
-    >>> sides_of_labels(np.array(["dog", "cat", "dog"]), ("cat", "dog"), (None, None))
-    array([1, 0, 1])
-    """
-    texts = np.array([as_text(label) for label in np.asarray(labels).tolist()])
-    taken = tuple(as_text(one) for one in classes if one is not None)
-    for pair in (names, taken, ("0", "1")):
-        if set(texts.tolist()) <= set(pair):
-            return np.asarray(texts == pair[1], dtype=np.intp)
-    unknown = sorted(set(texts.tolist()) - set(names))
-    raise InputError(
-        f"labels hold {listing(unknown)}; each label must be {names[0]!r} or {names[1]!r}, the "
-        f"names of the sets. Call these as the labels do, with name_a= and "
-        f"name_b=, or use 0 and 1."
-    )
 
 
 def find_rows(
     groups: Sequence[Group], names: Sequence[str], usual: Usual | None
 ) -> tuple[RowToCheck, ...]:
     """Rows like no set, the least usual first; then those like another set, the clearest first."""
-    found: list[tuple[float, RowToCheck]] = []
-    for group in groups:
-        kept, like = group.kept, group.kept.weights.argmax(axis=1)
-        labels = kept.labels if group.own is None and kept.own is not None else None
-        listed = np.flatnonzero(group.elsewhere | group.neither).tolist()
-        notable = dict(zip(group.notable.row_index.tolist(), group.notable.rows, strict=True))
-        known = [i for i in listed if i in notable]
-        why: dict[int, tuple[Reason, ...]] = {}
-        if usual is not None and known:
-            mine = [None if group.neither[i] else group.own for i in known]
-            reasons = usual.reasons(np.stack([notable[i] for i in known]), mine, like[known])
-            why = dict(zip(known, reasons, strict=True))
-        for i in listed:
-            alone, probability = bool(group.neither[i]), float(kept.weights[i, like[i]])
-            row = RowToCheck(
-                group.name if labels is None else str(labels[i]),
-                kept.ids[i],
-                NO_SET if alone else OTHER_SET if labels is None else LABEL,
-                names[like[i]],
-                probability,
-                float(kept.typicality[i].max()),
-                why.get(i, ()),
-                notable.get(i),
-            )
-            # Of rows like no set the strangest first, then the surest of the others.
-            strange = math.nan if kept.strange is None else float(kept.strange[i])
-            found.append((strange if alone else 2 - probability, row))
-    return tuple(row for _, row in sorted(found, key=lambda one: one[0]))
+    found: list[RowToCheck] = []
+    for kind in (NO_SET, OTHER_SET):
+        listed = [one for group in groups for one in _rows_of(group, kind, names)]
+        listed.sort(key=lambda one: one[0])
+        rows = [row for _, _, row in listed]
+        if usual is not None and rows:
+            first = rows[:EXPLAINED]
+            own = [None if kind == NO_SET else own for _, own, _ in listed[:EXPLAINED]]
+            like = np.array([names.index(row.like) for row in first], dtype=np.intp)
+            reasons = usual.reasons(np.stack([row.values for row in first]), own, like)
+            explained = zip(first, reasons, strict=True)
+            rows[:EXPLAINED] = [row._replace(reasons=why) for row, why in explained]
+        found += rows
+    return tuple(found)
+
+
+def _rows_of(
+    group: Group, kind: str, names: Sequence[str]
+) -> Iterator[tuple[float, int | None, RowToCheck]]:
+    """The rows of one kind: what they are ordered by, the number of their set, and the row."""
+    kept, like = group.kept, group.kept.weights.argmax(axis=1)
+    probability = kept.weights.max(axis=1)
+    listed, order = group.elsewhere & ~group.neither, -probability
+    if kind == NO_SET:
+        listed, order = group.neither, order if kept.strange is None else kept.strange
+    for i in np.flatnonzero(listed).tolist():
+        usual = float(kept.typicality[i].max())
+        like_most, how_likely = names[like[i]], float(probability[i])
+        row = RowToCheck(group.name, kept.ids[i], kind, like_most, how_likely, usual, group.rows[i])
+        yield float(order[i]), group.own, row
 
 
 # ---- why -----------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ def score_columns(names: Sequence[str], name: str, scored: Scored) -> dict[str, 
 
     Two sets have costs and shares, more a weight for each set.
 
-    >>> scored = Scored(np.array([[0.75, 0.25]]), np.array([[1.0, 0.5]]), None, np.array([7]), None)
+    >>> scored = Scored(np.array([[0.75, 0.25]]), np.array([[1.0, 0.5]]), None, np.array([7]))
     >>> columns = score_columns(("x", "y"), "x", scored._replace(own=np.array([0])))
     >>> {name: column.tolist() for name, column in columns.items() if name != "entropy"}
     {'set': ['x'], 'id': [7], 'nearest': ['x'], 'second': ['y'], 'theta': [30.000000000000004], \
@@ -131,6 +131,12 @@ def table_file(path: str | os.PathLike[str]) -> Iterator[Callable[[Columns], Non
         finally:
             if writer is not None:
                 writer.close()
+
+
+def write_table(path: str | os.PathLike[str], columns: Columns) -> None:
+    """Write a table that is at hand."""
+    with table_file(path) as write:
+        write(columns)
 
 
 def csv_text(columns: Columns, *, header: bool = True) -> str:

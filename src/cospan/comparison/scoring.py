@@ -1,29 +1,28 @@
-"""Rows are scored: the probability of each set, and how usual a row is for it.
+"""Models of the sets, and rows scored by them: the probability of each set, and how usual a row is.
 
-Further rows are scored by the model of all rows, a set's own by the models of the folds that they
-are not in. How usual a row is has nothing to do with the model: `UsualRows` says it.
-
-A set may have a thousand rows or a billion. A :class:`Group` holds the scores of at most
-:data:`KEPT_ROWS` rows, drawn at random, and the values of a few: rows that a reader will ask about
-(like another set, like no set, on the border, or surely of one) are rare in a random sample of a
-large set, so that all rows are looked at for them (:class:`NotableRows`).
+One model is of all rows, and scores further ones; one for each fold scores the rows that it never
+saw. The model of all rows of two sets is a joint frame, for its directions; else costs are all it
+takes. How usual a row is has nothing to do with the model: `UsualRows` says it. Scores also weigh
+rows, so that one set counts like another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base import arrays
 from cospan.base.keys import Keys
-from cospan.base.tolerance import TIE_BREAK
+from cospan.base.tolerance import NOT_ZERO, SAME_LOSS
 from cospan.base.types import Bools, Floats, Index, Values
-from cospan.comparison.reading import SAMPLE_SEED, value_keys
+from cospan.comparison.opening import Settings
+from cospan.comparison.reading import Again, KeptRows, ReadSet, ReadSets, value_keys
 from cospan.data import Chunk
 from cospan.errors import InputError
 from cospan.model import (
@@ -31,22 +30,125 @@ from cospan.model import (
     Calibration,
     JointFrame,
     SetCosts,
+    SetRows,
     UsualRows,
     below_rate,
     calibrated_weights,
     suspicion_of,
 )
-from cospan.summary import Reservoir, rows_within
 
 NEITHER_RATE = 0.05  # of the rows called like no set, those that may be so by mistake
-KEPT_ROWS = 100_000  # scores kept in memory, of each of two sets
-FEWEST_KEPT = 1_000  # and of each of a hundred
-NOTABLE_BYTES = 2**22  # for the rows of each kind that a reader will ask about
-NOTABLE_ROWS = 100  # of each kind
+#: With fewer rows in a set, what was chosen on all rows flatters them: every fold chooses anew.
+FEW_ROWS = 1000
+#: Standard errors by which probabilities must be better than even ones.
+HALF = 0.5
+#: Rows of a set that the gain is judged by, and what is usual.
+JUDGED_ROWS = 2000
+#: Rows that are scored at once: what is made of them on the way is several times as large.
+AT_ONCE = 20_000
 
 Model = JointFrame | SetCosts
-Names = Values  # identifiers, labels or groups: numbers or texts, whatever the data has
+Names = Values  # identifiers or groups: numbers or texts, whatever the data has
 Rows = NDArray[np.floating]
+
+
+# ---- models --------------------------------------------------------------------------------------
+
+
+def fit_models(read: ReadSets, settings: Settings, picture: bool) -> Scorer:
+    """Fit all models; their gain is 0 where probabilities are no better than even ones."""
+    model = _of_sets(read, settings, picture)
+    if (plan := read.opened.first.plan) is not None:  # so that a saved model can read such tables
+        model = replace(model, geometry=replace(model.geometry, encoding=plan.to_dict()))
+    folds = [_of_fold(read, k, model, settings, picture) for k in range(read.n_folds)]
+    scorer = Scorer(model, settings.weighting, tuple(folds))
+    if not model.answering.geometry.calibration.offsets or _beats_chance(scorer, read.sets):
+        return scorer
+    bare = tuple(None if one is None else _without_gain(one) for one in folds)
+    return scorer._replace(model=_without_gain(model), folds=bare)
+
+
+def _of_sets(read: ReadSets, settings: Settings, picture: bool) -> Model:
+    summaries, again = [one.summary for one in read.sets], Again(read)
+    if len(summaries) == 2:
+        return JointFrame.of_sets(summaries[0], summaries[1], settings, picture, again)
+    return SetCosts.from_summaries(
+        summaries,
+        labels=read.opened.names,
+        weighting=settings.weighting,
+        picture=picture,
+        again=again,
+        **settings.of_the_sets(),
+    )
+
+
+def _of_fold(
+    read: ReadSets, fold: int, model: Model, settings: Settings, picture: bool
+) -> Model | None:
+    """A model of the other folds, of the same kind as the model of all rows.
+
+    Of many rows, what was chosen on all of them stays; of few, every fold chooses anew, between
+    that, its neighbours and the defaults.
+    """
+    others = [one.folds.without(fold) for one in read.sets]
+    again, curve = Again(read, fold), model.curve
+    try:
+        if isinstance(model, JointFrame) and (
+            model.shrinkage == 0 or settings.weighting == "frame"
+        ):
+            # Directions can be of one set alone: the frame says more of a row than its costs.
+            bare = replace(settings, curve=None)
+            return JointFrame.of_sets(others[0], others[1], bare, picture, None)
+        if min(one.kept.total for one in read.sets) < FEW_ROWS:
+            return SetCosts.from_summaries(
+                others,
+                weighting=settings.weighting,
+                picture=picture,
+                again=again,
+                mapping=None if curve is None else curve.map,
+                near=model.geometry,
+                **settings.of_the_sets() | ({"curve": None} if curve is None else {}),
+            )
+        if curve is None:
+            return SetCosts.settled(model.geometry, others)
+        return replace(model, curve=curve.refitted(again(curve.map)))
+    except InputError:  # rows vary in this fold alone
+        return None
+
+
+def _without_gain(model: Model) -> Model:
+    none = no_gain(model.geometry.n_sets)
+    if model.curve is not None:
+        costs = model.curve.costs
+        costs = replace(costs, geometry=replace(costs.geometry, calibration=none))
+        model = replace(model, curve=replace(model.curve, costs=costs))
+    return replace(model, geometry=replace(model.geometry, calibration=none))
+
+
+def _beats_chance(scorer: Scorer, read: list[ReadSet]) -> bool:
+    """Is the log-loss of rows out of fold below log K by half its standard error?"""
+    K, mean, variance = len(read), 0.0, 0.0
+    for k, one in enumerate(read):
+        rows, dealt, _ = _some_rows(one)
+        scored = scorer.score(Chunk(rows, np.arange(len(rows))), dealt, k)
+        losses = -np.log(np.maximum(scored.weights[:, k], NOT_ZERO))
+        mean += float(losses.mean()) / K
+        variance += float(losses.var()) / max(len(rows) - 1, 1) / K**2
+    return math.log(K) - mean > HALF * math.sqrt(variance) + SAME_LOSS
+
+
+def _some_rows(one: ReadSet) -> SetRows:
+    """Rows of a set, drawn at random, enough to judge by."""
+    sample, dealt = one.folds.sample, one.folds.dealt
+    return SetRows(sample.rows[:JUDGED_ROWS], dealt[:JUDGED_ROWS], sample.weights[:JUDGED_ROWS])
+
+
+def usual_rows(read: ReadSets) -> UsualRows:
+    """What rows of each set are like."""
+    return UsualRows.learn([_some_rows(one) for one in read.sets], read.n_folds)
+
+
+# ---- scores --------------------------------------------------------------------------------------
 
 
 class Scored(NamedTuple):
@@ -56,9 +158,8 @@ class Scored(NamedTuple):
     typicality: Floats  # (n, K): how usual it is for each set; NaN where nothing is known
     alignment: Alignment | None  # what two sets say besides
     ids: Names
-    labels: Names | None
     strange: Floats | None = None  # (n,): the p-value of belonging to any set
-    own: Index | None = None  # (n,): the number of its set or label
+    own: Index | None = None  # (n,): the number of its set
     # Of a set's own rows:
     squared: Floats | None = None  # (n, K): their squared costs, out of fold
     dealt: Index | None = None  # (n,): the fold of each
@@ -80,11 +181,8 @@ class Scored(NamedTuple):
 
     @property
     def suspicion(self) -> Floats:
-        """(n,): 1 minus the probability of the row's set or label; NaN where it has neither."""
+        """(n,): 1 minus the probability of the row's set; NaN where it has none."""
         return suspicion_of(self.weights, self.own)
-
-
-Sink = Callable[[Sequence[str], str, Scored], None]  # all names, a set's, and rows of it
 
 
 def pair_angle(weights: Floats, i: int | Index, j: int | Index) -> Floats:
@@ -133,7 +231,7 @@ class Scorer(NamedTuple):
             typicality, strange = self.usual.p_values(costs), self.usual.strange(costs)
         elif known is not None and self.weighting == "cost":
             typicality, strange = np.asarray(known.p_values(squared)), known.strange(squared)
-        found = Scored(weights, typicality, alignment, chunk.ids, chunk.labels, strange)
+        found = Scored(weights, typicality, alignment, chunk.ids, strange)
         if own is None:
             return found
         return found._replace(
@@ -143,6 +241,15 @@ class Scorer(NamedTuple):
             groups=chunk.groups,
             keys=value_keys(chunk),
         )
+
+    def group(self, name: str, kept: KeptRows, own: int | None = None) -> Group:
+        """The rows kept of one set, or of none, with their scores."""
+        parts = []
+        for start in range(0, len(kept.dealt), AT_ONCE):
+            some = np.arange(start, min(start + AT_ONCE, len(kept.dealt)))
+            parts.append(self.score(kept.chunk.take(some), kept.dealt[some], own))
+        nowhere = np.zeros(len(kept.dealt), dtype=bool)
+        return Group(name, own, kept.total, _joined(parts), np.asarray(kept.chunk.rows), nowhere)
 
     def _by(self, model: Model | None, rows: Rows) -> tuple[Floats, Floats, Alignment | None]:
         """(n, K) squared costs and probabilities by one model, and what two sets say besides."""
@@ -162,19 +269,21 @@ class Scorer(NamedTuple):
         return squared, np.asarray(found.posterior), found
 
 
+def _joined(parts: Sequence[Scored]) -> Scored:
+    """Scored rows of one kind, one part after the other."""
+
+    def column(values: tuple[Any, ...]) -> Any:
+        if values[0] is None:
+            return None
+        whole = isinstance(values[0], Alignment)
+        return Alignment.concatenate(values) if whole else np.concatenate(values)
+
+    return parts[0] if len(parts) == 1 else Scored(*map(column, zip(*parts, strict=True)))
+
+
 def no_gain(n_sets: int) -> Calibration:
     """Every set is equally probable, whatever the costs."""
     return Calibration(0.0, (0.0,) * n_sets)
-
-
-# ---- all rows of a set ---------------------------------------------------------------------------
-
-
-class KeptRows(NamedTuple):
-    """Values of some rows of a group; `row_index` says which of its kept rows."""
-
-    rows: Rows
-    row_index: Index
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -186,15 +295,14 @@ class Group:
     name : str
     own : int or None
         The number of the set; None for further rows.
-    n, total : int
-        How many rows were scored, and how many there are.
+    total : int
+        How many rows there are.
     kept : Scored
-        The scores of all `n` rows, or of a uniform sample of them.
-    notable : KeptRows
-        Values of the kept rows that look most like one set, or like another than their own, that
-        no set finds usual, or that are on the border.
+        The scores of all of them, or of a uniform sample.
+    rows : ndarray, (kept, d)
+        The values of these rows.
     elsewhere : ndarray of bool, (kept,)
-        Rows that look like another set than their own, or labels that look wrong.
+        Rows that look like another set than their own.
 
     Examples
     --------
@@ -208,11 +316,15 @@ class Group:
 
     name: str
     own: int | None
-    n: int
     total: int
     kept: Scored
-    notable: KeptRows
+    rows: Rows
     elsewhere: Bools
+
+    @property
+    def n(self) -> int:
+        """How many rows were scored."""
+        return len(self.kept.ids)
 
     @property
     def sampled(self) -> bool:
@@ -235,82 +347,72 @@ class Group:
         return below_rate(p, NEITHER_RATE)
 
 
-class Tally:
-    """The rows of one group: scored as they come, and some of them kept."""
-
-    def __init__(
-        self, scorer: Scorer, own: int | None, sides: Callable[[Names], Index] | None = None
-    ) -> None:
-        K, d = scorer.model.geometry.n_sets, scorer.model.n_features
-        self._scorer, self._own, self._sides = scorer, own, sides
-        kept = max(2 * KEPT_ROWS // K, min(FEWEST_KEPT, KEPT_ROWS))
-        self._kept: Reservoir[Scored] = Reservoir(kept, SAMPLE_SEED)
-        most = max(10, 2 * NOTABLE_ROWS // K)
-        self._notable = NotableRows(rows_within(NOTABLE_BYTES, d, most, fewest=10))
-
-    def add(self, chunk: Chunk, dealt: Index) -> Scored:
-        """Score more rows of the group."""
-        scored = self._scorer.score(chunk, dealt, self._own)
-        if self._sides is not None and scored.labels is not None:
-            scored = scored._replace(own=self._sides(scored.labels))
-        self._kept.add(scored)
-        self._notable.add(ranks_of(scored), chunk.rows)
-        return scored
-
-    def finish(self, name: str, total: int | None = None) -> Group:
-        """The group, once all rows were added; `total` where these were only a sample."""
-        n = self._kept.seen
-        if n == 0:
-            raise InputError(f"{name} has no rows to score; check the file and its filters.")
-        kept = self._kept.result()
-        notable = self._notable.among(self._kept.positions)
-        nowhere = np.zeros(len(kept.ids), dtype=bool)
-        return Group(name, self._own, n, n if total is None else total, kept, notable, nowhere)
+# ---- weights of rows -----------------------------------------------------------------------------
 
 
-class NotableRows:
-    """Keeps, of all rows added, those that rank highest in any of several columns.
+class ImportanceWeights(NamedTuple):
+    """Weights for rows of A that make them count like rows of B."""
 
-    >>> notable = NotableRows(size=1)
-    >>> notable.add(np.array([[0.1], [0.9], [0.3]]), np.eye(3))
-    >>> notable.among(np.arange(3)).row_index
-    array([1])
+    weights: Floats  # (n,): with mean 1, ready as a `sample_weight`
+    #: (Σw)² / Σw²: how many equally weighted rows are as informative. Far below n, few rows carry
+    #: the whole estimate: A hardly covers B
+    effective_size: float
+    clipped: float  # the share of rows whose odds reached the limit
+
+    def __repr__(self) -> str:
+        return (
+            f"ImportanceWeights({len(self.weights):,} rows, effective size "
+            f"{self.effective_size:,.1f}, {self.clipped:.1%} clipped)"
+        )
+
+
+def importance_weights(
+    frame: JointFrame, X: object, *, clip: float | None = 20.0, leave_one_out: bool = True
+) -> ImportanceWeights:
+    """Weights that make rows of A count like rows of B: the odds sin²θ/cos²θ.
+
+    Train on A with these weights where the model will meet inputs like B's (covariate shift).
+    The odds estimate how much denser B is than A where a row lies. A frame that separates
+    nothing gives every row the weight 1.
+
+    Parameters
+    ----------
+    frame : JointFrame
+        Of A, the inputs there are labels for, and B, the inputs to come.
+    X : array-like or dataframe, (n, d)
+        Rows of A.
+    clip : float or None
+        The largest odds used: a few rows that only B explains must not outweigh all others. The
+        result says how many reached it; None sets no limit.
+    leave_one_out : bool
+        Whether the frame was fitted to these rows; then each is scored as if it had not been.
+
+    Examples
+    --------
+    >>> from cospan import JointFrame, importance_weights
+    >>> rng = np.random.default_rng(0)
+    >>> A = rng.normal(size=(500, 2)) * [2.0, 1.0]
+    >>> B = rng.normal(size=(500, 2)) * [1.0, 2.0]
+    >>> found = importance_weights(JointFrame.fit(A, B), A)
+    >>> found
+    ImportanceWeights(500 rows, effective size 122.8, 0.4% clipped)
+    >>> A.std(axis=0).round(2)
+    array([1.97, 0.97])
+    >>> np.sqrt(found.weights @ A**2 / 500).round(2)  # A's spread, weighted: nearly B's
+    array([1.08, 1.67])
     """
-
-    def __init__(self, size: int = NOTABLE_ROWS) -> None:
-        self.size, self.seen = size, 0
-        self._held: tuple[Floats, Index, Rows] | None = None
-
-    def add(self, ranks: Floats, rows: Rows) -> None:
-        """Offer rows and their ranks (n, m), NaN where a row has none; the highest stay."""
-        ahead = self._highest(ranks)  # most rows of a chunk have no chance: they are not copied
-        offered = ranks[ahead], self.seen + ahead, np.asarray(rows)[ahead]
-        self.seen += len(rows)
-        if self._held is not None:
-            both = [np.concatenate(pair) for pair in zip(self._held, offered, strict=True)]
-            best = self._highest(both[0])
-            offered = both[0][best], both[1][best], both[2][best]
-        self._held = offered
-
-    def among(self, kept: Index) -> KeptRows:
-        """The rows whose positions were kept, and their places among these positions."""
-        assert self._held is not None  # rows came
-        _, positions, rows = self._held
-        place = np.searchsorted(kept, positions)
-        found = kept[np.minimum(place, len(kept) - 1)] == positions
-        return KeptRows(rows[found], place[found])
-
-    def _highest(self, ranks: Floats) -> Index:
-        """Numbers of the rows among the first `size` of any column, rising."""
-        first = np.argsort(-ranks, axis=0, kind="stable")[: self.size]
-        known = np.isfinite(np.take_along_axis(ranks, first, axis=0))
-        return np.unique(first[known])
-
-
-def ranks_of(scored: Scored) -> Floats:
-    """(n, 4): on the border, surely of one set, unlike its own, and usual in none."""
-    first, second = -np.sort(-scored.weights, axis=1)[:, :2].T
-    usual = scored.typicality.max(axis=1)
-    if scored.strange is not None:  # of equally usual rows the stranger one
-        usual = usual + TIE_BREAK * scored.strange
-    return np.column_stack([second - first, -second, scored.suspicion, -usual])
+    if not isinstance(frame, JointFrame):
+        raise InputError(f"frame is a {type(frame).__name__}; pass JointFrame.fit(A, B).")
+    if clip is not None and not (isinstance(clip, int | float | np.number) and clip > 0):
+        raise InputError(f"clip is {clip!r}; it must be a number above 0, or None for no limit.")
+    scored = frame.left_out(X, "A") if leave_one_out else frame.align(X)
+    theta = arrays.to_numpy(scored.theta).astype(np.float64)
+    if not len(theta):
+        raise InputError("X has no rows; at least one is needed.")
+    limit = math.inf if clip is None else clip
+    odds = np.minimum(np.tan(theta) ** 2, limit)
+    if not odds.any():
+        raise InputError("Every row has θ = 0, as if B had nothing in common with A; check B.")
+    weights = odds / odds.mean()
+    size = float(weights.sum() ** 2 / (weights**2).sum())
+    return ImportanceWeights(weights, size, float(np.mean(odds >= limit)))
