@@ -23,11 +23,10 @@ from scipy.stats import norm, rankdata
 
 from cospan import JointFrame
 from cospan.base.arrays import one_blas_thread
-from cospan.comparison.fitting import fit_models, usual_rows
-from cospan.comparison.opening import Asked, open_sets
+from cospan.comparison.opening import Asked, Settings, open_sets
 from cospan.comparison.pairs import size_between
 from cospan.comparison.reading import read_sets
-from cospan.comparison.settings import Settings
+from cospan.comparison.scoring import fit_models, usual_rows
 from cospan.summary import dealt_by_number
 
 NEW = 4000
@@ -38,7 +37,7 @@ class Compared:
     """What `compare` has of two sets before it looks for columns."""
 
     def __init__(self, A, B, Z=None, usual=False):
-        opened = open_sets(Asked(A, B, Z, name_a="A", name_b="B", name_z="Z"), {})
+        opened = open_sets(Asked(A, B, Z, name_a="A", name_b="B"), {})
         settings = Settings.of().settled(None, opened.first.n_features)
         read = read_sets(opened, bool(settings.exact), None)
         started = time.process_time()
@@ -46,9 +45,9 @@ class Compared:
         self.seconds_of_models = time.process_time() - started
         self.usual = usual_rows(read) if usual else None
         scorer = scorer._replace(usual=self.usual)
-        self.own = [scorer.score(chunk, dealt, own) for own, chunk, dealt in read.rows(True)]
-        self.by = read.dealt_by
-        self.size = size_between(*self.own, 0, 1, copies=self.by != "values")
+        self.own = [scorer.group("", one.kept, k).kept for k, one in enumerate(read.sets)]
+        self.by_values = not read.copies
+        self.size = size_between(*self.own, 0, 1, copies=read.copies)
         self.new = None if opened.further is None else opened.further.read().rows
         self.model, self.folds = scorer.model, scorer.folds
 
@@ -107,7 +106,7 @@ def nulls(draws):
             above.append(found.size.low > 0.5)
             sizes.append(float(found.size))
             losses.append(log_loss(found.model, found.new, NEW // 2))
-            kinds.append(found.by == "values")
+            kinds.append(found.by_values)
         say(
             f"null, {name:<34} above .5 in {np.mean(above):5.1%} (at most 6%), size "
             f"{np.mean(sizes):.3f}, log-loss {np.mean(losses):.4f} (at most .70), dealt by values "

@@ -215,7 +215,7 @@ class DataSets(Net):
     def wine(self):
         X, y = datasets.load_wine(return_X_y=True, as_frame=True)
         A, B, C = (X[y == k] for k in range(3))
-        self.ask(compare, {"Barolo": A, "Grignolino": B}, Z=C, name_z="Barbera")
+        self.ask(compare, {"Barolo": A, "Grignolino": B}, Z=C)
         self.ask(compare, {"Barolo": A, "Grignolino": B}, note="paper", preset="paper")
         self.ask(frame, A, B, C)
         self.ask(frame, A, B, C, note="paper", preset="paper")

@@ -46,7 +46,7 @@ def digits_with_mistakes():
     four, nine = X[y == 4], X[y == 9]
     return compare(
         np.vstack([four[3:], nine[:3]]), np.vstack([nine[3:], four[:3]]), X[y == 7],
-        name_a="digit 4", name_b="digit 9", name_z="digit 7", image_shape=(8, 8),
+        name_a="digit 4", name_b="digit 9", image_shape=(8, 8),
     )  # fmt: skip
 
 
@@ -124,7 +124,6 @@ def three_sets():
     return compare(
         {f"digit {k}": X[y == k] for k in (3, 8, 9)},
         Z=X[y == 5],
-        name_z="digit 5",
         image_shape=(8, 8),
     )
 
@@ -156,7 +155,7 @@ def over_time(n: int = 1_500):
     )
 
 
-def _new_patients(labels: bool):
+def new_patients():
     data = load_breast_cancer(as_frame=True)
     rng = np.random.default_rng(0)
     order = rng.permutation(len(data.data))
@@ -164,13 +163,9 @@ def _new_patients(labels: bool):
     X, y = data.data, data.target.to_numpy()
     Z = X.iloc[new].copy()
     Z.iloc[:12] = Z.iloc[:12].sample(frac=1, axis=1, random_state=0).to_numpy()
-    names = np.array(["malignant", "benign"])
-    given = names[y[new]].copy()
-    given[20:26] = names[1 - y[new][20:26]]
     return compare(
         X.iloc[old][y[old] == 0], X.iloc[old][y[old] == 1], Z,
-        labels=given if labels else None,
-        name_a="malignant", name_b="benign", name_z="new patients",
+        name_a="malignant", name_b="benign",
     )  # fmt: skip
 
 
@@ -208,8 +203,7 @@ CASES = {
     "ten": ten_sets,
     "tables": three_tables,
     "time": over_time,
-    "scored": lambda: _new_patients(False),
-    "labelled": lambda: _new_patients(True),
+    "scored": new_patients,
     "hostile": hostile_names,
     "million": million_rows,
 }

@@ -36,8 +36,6 @@ def comparison(
     tables = [None if X is None else _table(X, columns, ids, image_shape) for X in (A, B, Z)]
     if ids is not None:
         named["id_column"] = "who"
-    if n_z:
-        named["name_z"] = "new rows"
     found = compare(*tables, image_shape=image_shape, n_permutations=49, **named)
     if warnings is not None:
         changes["warnings"] = tuple(warnings)

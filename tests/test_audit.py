@@ -247,17 +247,6 @@ def test_only_inseparable_classes_keep_quiet(digits):
     assert not any({one, other} == {4, 40} for one, other in pairs)
 
 
-def test_new_rows_are_judged_by_what_the_sets_rows_say():
-    reference = overlapping(2000)
-    weights, own = overlapping(60, seed=3)
-    clear = np.abs(weights[:, 0] - 0.5) > 0.49
-    assert clear.sum() > 4
-    swapped = np.where(clear, 1 - own, own)
-    audit = LabelAudit.from_weights(weights, swapped, ["a", "b"], reference=reference)
-    assert audit.flagged[clear].all()
-    assert not LabelAudit.from_weights(weights, own, [0, 1], reference=reference).flagged.any()
-
-
 @pytest.mark.parametrize(
     ("labels", "message"),
     [

@@ -9,11 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import cospan.comparison.pipeline
 import cospan.comparison.reading
 from cospan import JointFrame, attribute, compare
-from cospan.comparison.rows import sides_of_labels
-from cospan.comparison.scoring import KEPT_ROWS
 from cospan.data import open_source
 from cospan.errors import CospanWarning, InputError
 
@@ -92,7 +89,7 @@ def test_every_source_gives_the_same_angles(kind, pixels, reference, tmp_path):
     assert found.frame.shrinkage == reference.frame.shrinkage
     for mine, group in zip(angles(found), angles(reference), strict=True):
         np.testing.assert_allclose(mine.alignment.theta, group.alignment.theta, rtol=0, atol=1e-12)
-        np.testing.assert_array_equal(mine.notable.rows, group.notable.rows)
+        np.testing.assert_array_equal(mine.rows, group.rows)
 
 
 def test_two_classes_of_one_table_are_two_sets(pixels, reference, tmp_path):
@@ -182,9 +179,7 @@ def test_chunks_do_not_matter(blobs, settings):
     np.testing.assert_allclose(
         parts.groups[0].alignment.theta, whole.groups[0].alignment.theta, atol=1e-9
     )
-    np.testing.assert_array_equal(
-        parts.groups[1].notable.row_index, whole.groups[1].notable.row_index
-    )
+    np.testing.assert_array_equal(parts.groups[1].rows, whole.groups[1].rows)
 
 
 def test_exact_and_fast_agree_under_shrinkage(blobs):
@@ -245,37 +240,25 @@ class Watched:
         self.source.chunks = counted
 
 
-@pytest.fixture
-def small_limits(monkeypatch):
+def test_large_sets_are_read_once_and_sampled(monkeypatch, blobs):
+    monkeypatch.setattr(cospan.comparison.reading, "STUDIED_ROWS", 150)
+    full = compare(*blobs, n_permutations=19)
     monkeypatch.setattr(cospan.comparison.reading, "SAMPLE_ROWS", 150)
-    monkeypatch.setattr(cospan.comparison.pipeline, "SCORED_ROWS", 500)
-
-
-def test_large_sets_are_read_once_and_sampled(small_limits, blobs):
-    a, b = (Watched(rows) for rows in blobs)
-    found = compare(a.source, b.source, n_permutations=19)
-    assert (a.passes, b.passes) == (1, 1)
+    a, b, z = (Watched(rows) for rows in (*blobs, blobs[0]))
+    found = compare(a.source, b.source, z.source, n_permutations=19)
+    assert (a.passes, b.passes, z.passes) == (1, 1, 1)
+    assert (found.further.n, found.further.total) == (150, 400)
     assert found.groups[0].sampled
     assert (found.groups[0].n, found.groups[0].total) == (150, 400)
-    assert len(found.groups[0].kept.ids) == 150
-    full = compare(*blobs, n_permutations=19, score_all=True)
     place = found.groups[0].kept.ids
     assert len(set(place)) == 150
+    np.testing.assert_array_equal(found.groups[0].rows, blobs[0][place])
     np.testing.assert_allclose(
         found.groups[0].alignment.theta,
         full.groups[0].alignment.theta[place],
         atol=1e-9,
     )
-    assert sum("uniform sample of 150 rows" in note.text for note in found.warnings) == 2
-
-
-def test_score_all_reads_twice_and_scores_every_row(small_limits, blobs):
-    a, b = (Watched(rows) for rows in blobs)
-    found = compare(a.source, b.source, n_permutations=19, score_all=True)
-    assert (a.passes, b.passes) == (2, 2)
-    assert (found.groups[0].n, found.groups[1].n) == (400, 300)
-    assert not found.groups[0].sampled
-    np.testing.assert_array_equal(found.groups[0].kept.ids, np.arange(400))
+    assert sum("uniform sample of 150 rows" in note.text for note in found.warnings) == 3
 
 
 def test_small_sets_are_read_once_and_scored_in_full(blobs):
@@ -285,25 +268,11 @@ def test_small_sets_are_read_once_and_scored_in_full(blobs):
     assert len(found.groups[0].kept.ids) == found.groups[0].n == 400
 
 
-def test_what_is_kept_stays_small_and_together(monkeypatch):
-    monkeypatch.setattr("cospan.comparison.scoring.KEPT_ROWS", 300)
-    monkeypatch.setattr("cospan.comparison.scoring.NOTABLE_ROWS", 40)
-    rng = np.random.default_rng(0)
-    A, B = rng.normal(size=(2, 900, 3))
-    found = compare(A, B, chunk_rows=77, n_permutations=19)
-    group = found.groups[0]
-    assert group.n == 900
-    assert len(group.alignment) == len(group.kept.ids) == 300
-    assert 0 < len(group.notable.rows) <= 160
-    np.testing.assert_array_equal(group.notable.rows, A[group.kept.ids[group.notable.row_index]])
-    assert KEPT_ROWS == 100_000
-
-
 def test_progress_is_told(blobs):
     told = []
     compare(*blobs, blobs[0], chunk_rows=100, progress=lambda *word: told.append(word))
     assert ("reading A", 400, 400) in told
-    assert ("scoring Z", 400, 400) in told
+    assert ("reading Z", 400, 400) in told
 
 
 # ---- the result --------------------------------------------------------------------------------
@@ -319,9 +288,9 @@ def test_results_are_frozen(reference):
 def test_one_row_per_sample(blobs):
     pandas = importlib.import_module("pandas")
     A, B = blobs
-    table = compare(A, B, A[:3], name_z="new", n_permutations=19).to_frame("pandas")
+    table = compare(A, B, A[:3], n_permutations=19).to_frame("pandas")
     assert isinstance(table, pandas.DataFrame)
-    assert table["set"].tolist() == ["A"] * 400 + ["B"] * 300 + ["new"] * 3
+    assert table["set"].tolist() == ["A"] * 400 + ["B"] * 300 + ["Z"] * 3
     columns = "set id theta cost_a cost_b share_a share_shared share_b outside relational"
     assert " ".join(table.columns) == f"{columns} typicality_a typicality_b suspicion"
     frame = compare(A, B, n_permutations=19).frame
@@ -332,43 +301,7 @@ def test_one_row_per_sample(blobs):
     assert table["suspicion"].notna().tolist() == [True] * 700 + [False] * 3
 
 
-# ---- labels and names --------------------------------------------------------------------------
-
-
-def test_labels_of_the_sets_are_audited(blobs):
-    A, B = blobs
-    A = np.concatenate([A, B[:3] * 3])
-    found = compare(A, B, n_permutations=19)
-    assert len(found.audit.suspicion) == len(found.ids) == len(A) + len(B)
-    worst = np.argsort(-found.audit.suspicion)[:40]
-    assert {400, 401, 402} & set(worst)
-
-
-def test_labels_of_z_are_audited(blobs):
-    A, B = blobs
-    Z = np.concatenate([A[:20] * 2, B[:20] * 2])
-    labels = np.array(["A"] * 20 + ["B"] * 20)
-    right, wrong = (
-        compare(A, B, Z, labels=given, n_permutations=19).audit
-        for given in (labels, np.r_[labels[20:], labels[:20]])
-    )
-    assert right.suspicion.mean() < wrong.suspicion.mean()
-    assert np.sum(wrong.flagged) > np.sum(right.flagged)
-
-
-@pytest.mark.parametrize(
-    ("labels", "classes"),
-    [(["old", "new"], (None, None)), ([3.0, 7.0], (3, 7)), ([0, 1], (None, None))],
-)
-def test_labels_may_be_names_or_classes_or_numbers(labels, classes):
-    sides = sides_of_labels(np.array(labels), ("old", "new"), classes)
-    np.testing.assert_array_equal(sides, [0, 1])
-
-
-def test_an_unknown_label_is_named(blobs):
-    for labels in (["A", "horse"], ["horse", "horse"]):
-        with pytest.raises(InputError, match="'horse'"):
-            compare(*blobs, blobs[0][:2], labels=np.array(labels))
+# ---- names --------------------------------------------------------------------------
 
 
 def test_sets_of_one_name_are_told_apart(tmp_path, blobs):
@@ -409,7 +342,6 @@ def test_nothing_shared_is_said(blobs):
     [
         ({"B": None}, "only one set is given"),
         ({"a": "x"}, "label= must say where"),
-        ({"labels": [1]}, "there is no Z"),
         ({"weighting": "heavy"}, "weighting is 'heavy'"),
         ({"shrinkage": 1.5}, "shrinkage is 1.5"),
         ({"center": "each"}, 'center belongs to span="linear"'),
@@ -464,7 +396,7 @@ def test_a_set_compared_with_itself_does_not_differ(d):
     for group in angles(found):
         np.testing.assert_array_equal(group.alignment.theta, math.pi / 4)
     assert found.size == 0.5
-    assert not found.audit.flagged.any()
+    assert not any(row.kind == "like another set" for row in found.rows)
 
 
 def test_a_mapping_names_its_sets(blobs):
@@ -484,8 +416,6 @@ def test_a_mapping_of_more_sets_keeps_the_settings(blobs):
     expected = compare(sets, Z=A[:4], shrinkage=0.2, units="own", seed=3)
     assert found.fitted.geometry.shrinkage == 0.2
     np.testing.assert_array_equal(found.weights, expected.weights)
-    with pytest.raises(InputError, match="labels= is for two sets"):
-        compare(sets, Z=A[:2], labels=["one", "two"])
 
 
 def test_rows_to_score_may_hold_more_columns(blobs):

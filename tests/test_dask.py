@@ -89,7 +89,7 @@ def test_a_comparison_is_the_same_here_and_by_workers(tmp_path):
         frame["w"] += np.random.default_rng(seed).normal(size=30_000)
         frame.to_parquet(tmp_path / f"{name}.parquet", row_group_size=7_000)
     paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
-    settings = {"n_permutations": 19, "score_all": False}
+    settings = {"n_permutations": 19}
     here = compare(*paths, **settings)
     frames = [dd.read_parquet(path, split_row_groups=True) for path in paths]
     assert frames[0].npartitions > 1

@@ -88,7 +88,7 @@ def test_several_sets_say_which_have_a_column():
 
 def test_rows_to_score_and_streams_may_lack_a_column():
     with pytest.warns(CospanWarning, match="price is not in Z; it counts as missing there"):
-        found = compare(A, B, table(2).drop(columns="price"), n_permutations=19, name_z="Z")
+        found = compare(A, B, table(2).drop(columns="price"), n_permutations=19)
     assert found.further is not None
     with pytest.warns(CospanWarning, match="price is in synthetic only"):
         cospan.fidelity(A.drop(columns="price"), B)

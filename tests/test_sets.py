@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 
 from cospan import AlignmentAngleClassifier, JointFrame, Summary
 from cospan.base.tolerance import FAST_SHRINKAGE
-from cospan.comparison.settings import Options
+from cospan.comparison.opening import Options
 from cospan.errors import CospanWarning, InputError
 from cospan.model import (
     Calibration,

@@ -15,7 +15,7 @@ table = load_wine(as_frame=True).frame
 barolo, grignolino, barbera = (
     table[table.target == cultivar].drop(columns="target") for cultivar in range(3)
 )
-found = compare(barolo, grignolino, barbera, name_a="Barolo", name_b="Grignolino", name_z="Barbera")
+found = compare(barolo, grignolino, barbera, name_a="Barolo", name_b="Grignolino")
 print(found.verdict)
 
 # %%

@@ -26,7 +26,7 @@ def digits(folder):
     X, y = load_digits(return_X_y=True)
     found = compare(
         X[y == 4], X[y == 9], X[y == 7],
-        name_a="digit 4", name_b="digit 9", name_z="digit 7", image_shape=(8, 8),
+        name_a="digit 4", name_b="digit 9", image_shape=(8, 8),
     )  # fmt: skip
     return found.save(folder / "digits.html")
 

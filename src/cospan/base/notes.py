@@ -22,9 +22,9 @@ class Note:
 
     A `loud` note is worth a warning as well.
 
-    >>> note = Note("sampled", "Of x a sample was scored.", "score_all=True scores every row.")
+    >>> note = Note("times", "The sets are of different times.", 'drop="day" compares the rest.')
     >>> print(note)
-    Of x a sample was scored. score_all=True scores every row.
+    The sets are of different times. drop="day" compares the rest.
     """
 
     code: str

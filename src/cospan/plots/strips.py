@@ -156,8 +156,8 @@ def _telling_samples(comparison: Any, n: int, pixels: bool) -> list[Strip]:
     """The rows of all groups with the smallest angles, nearest 45°, and the largest."""
     found: list[tuple[float, str, Floats]] = []
     for key, group in zip("ABZ", comparison.every_group, strict=False):
-        theta = np.degrees(np.asarray(group.alignment.theta)[group.notable.row_index])
-        rows = np.asarray(group.notable.rows, dtype=np.float64)
+        theta = np.degrees(np.asarray(group.alignment.theta))
+        rows = np.asarray(group.rows, dtype=np.float64)
         found += [(angle, key, row) for angle, row in zip(theta, rows, strict=True)]
     found.sort(key=lambda one: one[0])
     middle = sorted(found, key=lambda one: abs(one[0] - 45))[:n]
