@@ -118,7 +118,7 @@ def test_a_file_keeps_its_permissions(mode, tmp_path):
 
 SLOW = """
 import signal, sys, time
-import cospan.cli.commands
+import cospan.comparison.score_files
 from cospan.cli import main
 
 for name in ("SIGTERM", "SIGHUP"):  # also where the tests themselves were started by nohup
@@ -128,7 +128,7 @@ def slow(*args, **kwargs):
     print("waiting", file=sys.stderr, flush=True)
     time.sleep(60)
 
-cospan.cli.commands.write_table = slow
+cospan.comparison.score_files._arrow_table = slow
 main()
 """
 
