@@ -12,9 +12,7 @@ from sklearn.datasets import load_digits
 from cospan import compare, plots, prototypes
 
 X, y = load_digits(return_X_y=True)
-found = compare(
-    X[y == 4], X[y == 9], X[y == 7], name_a="4", name_b="9", image_shape=(8, 8)
-)
+found = compare(X[y == 4], X[y == 9], X[y == 7], name_a="4", name_b="9", image_shape=(8, 8))
 fig, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
 plots.plot_angles(found, ax=ax)
 plt.show()

@@ -56,7 +56,6 @@ class Options(Given, total=False):
     columns: Sequence[str | int] | None
     id_column: str | None
     chunk_rows: int | None
-    missing: str | None
     categorical: Sequence[str] | None
     numeric: Sequence[str] | None
     drop: Sequence[str] | None
