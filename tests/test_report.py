@@ -415,7 +415,7 @@ def test_names_of_one_letter_have_a_place_above_their_hill():
 
 def test_a_number_is_drawn_by_the_levels_of_another_column():
     codes, values = [np.repeat([0.0, 1.0], 40)] * 2, [np.arange(80.0), np.arange(80.0) + 5]
-    chart = charts.by_level(codes, values, ("low", "high"), ("A", "B"), "By level.", str)
+    chart = charts.by_another(codes, values, ("low", "high"), ("A", "B"), "By level.", str, str)
     assert "low" in chart.svg
     assert "high" in chart.svg
 

@@ -6,6 +6,7 @@ Sentences on single findings are those of :mod:`cospan.wording`.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
@@ -141,20 +142,22 @@ def interval_words(size: Size) -> str:
     return f"Guessing: 50. 95% interval: {low} to {high}."
 
 
+def changed_in(found: Comparison) -> dict[str, int]:
+    """In how many of the pairs that differ a column changed, the most frequent first."""
+    pairs = (found.pair(*pair) for pair in found.differing or ())
+    return dict(Counter(one.name for pair in pairs for one in pair.features.changed).most_common())
+
+
 def sets_lead(found: Comparison) -> str:
     """The second sentence on more than two sets: the column that differs in most pairs."""
     if found.differing == ():
         return "Nothing tells their rows apart better than guessing."
-    times: dict[str, int] = {}
-    if found.image_shape is None and not found.features.nameless:
-        for pair in found.differing or ():
-            for one in found.pair(*pair).features.changed:
-                times[one.name] = times.get(one.name, 0) + 1
-    if not times:
+    if found.differing is None or found.image_shape is not None or found.features.nameless:
         return f"{' and '.join(set_names(found.farthest))} are farthest apart."
-    first = max(times, key=lambda name: times[name])
-    where = "every pair" if times[first] == len(found.by_size) else "most pairs"
-    return f"{quoted(first)} differs in {where}."
+    for name, times in changed_in(found).items():
+        where = "every pair" if times == len(found.by_size) else "most pairs"
+        return f"{quoted(name)} differs in {where}."
+    return "No single column stands out."
 
 
 # ---- over time ---------------------------------------------------------------------------------

@@ -1,9 +1,8 @@
 """Results → reports: one document of blocks, shown as a page, as Markdown, on a terminal, as JSON.
 
-:func:`document_of` makes the document of a result (`comparison` with `columns`, `pictures` and
-`sections`; `monitoring`; drawings are in `charts`), and renderers that compute nothing show it:
-`writing` as a page and as JSON (``schema.json`` says what is in it), `text` as Markdown and on a
-terminal. :func:`write` does all of it.
+:func:`document_of` makes the document of a result (`comparison` with `columns` and `pictures`;
+`monitoring`; drawings are in `charts`), and `writing` shows it, computing nothing. ``schema.json``
+says what is in the JSON.
 """
 
 from .document import Document

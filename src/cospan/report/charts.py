@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -30,6 +31,7 @@ LEVELS, AVERAGED, FEWEST = 14, 5, 3
 CUTS = ((0.5, "none"), (0.56, "small"), (0.64, "medium"), (0.71, "large"), (1.0, ""))
 
 Words = Callable[[float], str]
+SHARE = partial(share_text, places=1)
 Names = Sequence[str]
 
 
@@ -160,21 +162,25 @@ def levels(a: Mapping[str, float], b: Mapping[str, float], names: Names) -> Char
     """Shares of the most frequent levels: bars of A, lines of B."""
     made = Drawing(176, 52, f"Shares of the levels in {names[0]} (bars) and {names[1]} (lines)")
     both = sorted({**a, **b}, key=lambda x: -(a.get(x, 0.0) + b.get(x, 0.0)))[:LEVELS]
-    shares = [[side.get(level, 0.0) for level in both] for side in (a, b)]
     if both:
-        _steps(made, 36, both, shares, names, gap=1)
+        _steps(made, 36, both, [[side.get(x, 0.0) for x in both] for side in (a, b)], names, gap=1)
         made.ends(49, short(both[0], 13), short(both[-1], 13) if len(both) > 1 else "")
     return made.chart()
 
 
 def _steps(
-    made: Drawing, bottom: float, labels: Sequence[str], shares: Sequence[Sequence[float]],
-    names: Names, gap: float = 0,
+    made: Drawing, bottom: float, labels: Sequence[str], values: Sequence[Sequence[float]],
+    names: Names, words: Words = SHARE, *, low: float = 0, gap: float = 0, right: float = 0,
 ) -> None:  # fmt: skip
-    """Shares side by side: A filled, B as a line; with gaps between what has no order."""
-    top, step = max(map(max, shares)) or 1.0, made.width / len(labels)
-    for side, look in zip(shares, ("fa", "lb"), strict=True):
-        ups = [bottom - (bottom - 2) * share / top for share in side]
+    """Values side by side: A filled, B as a line; with gaps between what has no order.
+
+    The last values are said where there is room at the right.
+    """
+    high, step = max(map(max, values)), (made.width - right) / len(labels)
+    last = []
+    for side, look in zip(values, ("fa", "lb"), strict=True):
+        ups = [bottom - (bottom - 2) * (value - low) / ((high - low) or 1.0) for value in side]
+        last.append(ups[-1])
         if not gap:
             steps = "".join(f"V{y:.1f}h{step:.2f}" for y in ups)
             made.path(f"M0 {bottom:g}{steps}V{bottom:g}", look)
@@ -182,10 +188,15 @@ def _steps(
         foot = f"V{bottom:g}h-{step - 2 * gap:.1f}z" if look == "fa" else ""
         tops = (f"M{k * step + gap:.1f} {y:.1f}h{step - 2 * gap:.1f}" for k, y in enumerate(ups))
         made.path("".join(f"{d}{foot}" for d in tops), look)
-    made.path(f"M0 {bottom + 0.5:g}H{made.width:g}", "ax2")
-    for k, (label, x, y) in enumerate(zip(labels, *shares, strict=True)):
-        said = f"{label}\n{names[0]} {share_text(x, 1)}\n{names[1]} {share_text(y, 1)}"
+    made.path(f"M0 {bottom + 0.5:g}H{made.width - right:g}", "ax2")
+    for k, (label, x, y) in enumerate(zip(labels, *values, strict=True)):
+        said = f"{label}\n{names[0]} {words(x)}\n{names[1]} {words(y)}"
         made.rect(k * step, 0, step, bottom, "sv", said)
+    if right:
+        if abs(last[0] - last[1]) < LINE:  # so far apart that they do not touch
+            last[last[1] > last[0]] = min(last) + LINE
+        for up, side, look in zip(last, values, "ab", strict=True):
+            made.text(made.width - right + 4, up + 4, words(side[-1]), f"n x{look}")
 
 
 def bars(values: Sequence[float], names: Names, words: Words, title: str) -> Chart:
@@ -202,42 +213,34 @@ def bars(values: Sequence[float], names: Names, words: Words, title: str) -> Cha
 
 
 def by_another(
-    x: Sequence[Floats], y: Sequence[Floats], names: Names, title: str, words_x: Words,
-    words_y: Words, *, width: float = 216,
+    x: Sequence[Floats], y: Sequence[Floats], levels: Sequence[str] | None, names: Names,
+    title: str, words_x: Words, words_y: Words, width: float = 216,
 ) -> Chart | None:  # fmt: skip
-    """The average of one column along another, in two sets; None where there is no line."""
+    """The average of a number along another, or in the most frequent levels, of two sets."""
     both = np.concatenate(x)
-    edges = np.unique(np.nanquantile(both, np.linspace(*ENDS, 11))) if len(both) else both
-    if len(edges) < 4:
+    if levels is None:
+        edges = np.unique(np.nanquantile(both, np.linspace(*ENDS, 11))) if len(both) else both
+        labels = [f"{words_x(a)} to {words_x(b)}" for a, b in itertools.pairwise(edges.tolist())]
+    else:
+        labels, edges = list(levels), np.arange(len(levels) + 1.0) - 0.5
+    if len(labels) < 2:
         return None
-    curves = [_averages(own, values, edges) for own, values in zip(x, y, strict=True)]
-    known = [~np.isnan(curve) for curve in curves]
-    if min(part.sum() for part in known) < 2 or np.nanmin(curves) == np.nanmax(curves):
+    means = np.stack([_averages(own, values, edges) for own, values in zip(x, y, strict=True)])
+    bins = np.flatnonzero(~np.isnan(means).any(axis=0))
+    if levels is not None:
+        counts = np.histogram(both, edges)[0]
+        bins = bins[np.argsort(-counts[bins], kind="stable")[:AVERAGED]]
+    means = means[:, bins]
+    if len(bins) < 2 or np.ptp(means) == 0:
         return None
-    low, high = float(np.nanmin(curves)), float(np.nanmax(curves))
+    low, high, bottom = float(means.min()), float(means.max()), width // 3
     low = 0.0 if 0 <= low < 0.5 * high else low - 0.08 * (high - low)
-    bottom, room, bins = width // 3, width - 40, len(edges) - 1
-    made = Drawing(width, bottom + 20, title)
-    at, ends = (np.arange(bins) + 0.5) / bins * room, []
-    for curve, part, look in zip(curves, known, "ab", strict=True):
-        up = bottom - (bottom - 8) * (curve[part] - low) / (high - low)
-        outline = line(at[part].tolist(), up.tolist())
-        if look == "a":
-            made.path(f"{outline}V{bottom:g}H{at[part][0]:.1f}Z", "fa")
-        made.path(outline, f"l l{look}")
-        ends.append((float(up[-1]), words_y(float(curve[part][-1]))))
-    made.path(f"M0 {bottom + 0.5:g}H{room:g}", "ax2")
-    (up_a, words_a), (up_b, words_b) = ends
-    if abs(up_a - up_b) < LINE:  # so far apart that they do not touch
-        up_a, up_b = (up_a - LINE, up_b) if up_a < up_b else (up_a, up_a - LINE)
-    made.text(room + 2, up_a + 4, words_a, "n xa")
-    made.text(room + 2, up_b + 4, words_b, "n xb")
-    for k in range(bins):
-        said = [f"{words_x(float(edges[k]))} to {words_x(float(edges[k + 1]))}"]
-        for name, curve in zip(names, curves, strict=True):
-            said += [f"{name} {words_y(float(curve[k]))}"] if curve[k] == curve[k] else []
-        made.rect(k * room / bins, 0, room / bins, bottom, "sv", "\n".join(said))
-    made.ends(bottom + 16, words_x(float(edges[0])), words_x(float(edges[-1])), room)
+    made, shown = Drawing(width, bottom + 20, title), [labels[k] for k in bins]
+    gap = 0 if levels is None else 4
+    _steps(made, bottom, shown, means.tolist(), names, words_y, low=low, gap=gap, right=40)
+    ends = words_x(float(edges[0])), words_x(float(edges[-1]))
+    first, last = ends if levels is None else (short(shown[0], 13), short(shown[-1], 13))
+    made.ends(bottom + 16, first, last, width - 40)
     return made.chart()
 
 
@@ -248,28 +251,6 @@ def _averages(x: Floats, y: Floats, edges: Floats) -> Floats:
     n = np.bincount(place, minlength=bins)
     sums = np.bincount(place, weights=y[known], minlength=bins)
     return np.where(n >= FEWEST, sums / np.maximum(n, 1), np.nan)
-
-
-def by_level(
-    x: Sequence[Floats], y: Sequence[Floats], levels: Sequence[str], names: Names, title: str,
-    words: Words, *, width: float = 216,
-) -> Chart | None:  # fmt: skip
-    """The average of a number inside each of the most frequent levels, in two sets."""
-    edges = np.arange(len(levels) + 1, dtype=np.float64) - 0.5
-    means = np.stack([_averages(own, values, edges) for own, values in zip(x, y, strict=True)])
-    first = np.argsort(-np.histogram(np.concatenate(x), edges)[0], kind="stable")[:AVERAGED]
-    first = first[~np.isnan(means[:, first]).any(axis=0)]
-    if len(first) < 2 or np.ptp(means[:, first]) == 0:
-        return None
-    low, rows = means[:, first].min(), []
-    for k in first.tolist():
-        a, b = (means[:, k] - low) / np.ptp(means[:, first])
-        said = " → ".join(words(float(mean)) for mean in means[:, k])
-        marks = [Mark("gr", 0, 1, 1), Mark("iv", min(a, b), max(a, b), 2),
-                 Mark("da", a, None, 10, said), Mark("db", b, None, 10, said)]  # fmt: skip
-        rows.append((short(levels[k], 11), marks, said))
-    right = 12 + LETTER * max(len(said) for *_, said in rows)
-    return lanes(title, rows, width, 22, left=84, right=right).chart()
 
 
 # ---- rows, parts, what could not be seen -------------------------------------------------------

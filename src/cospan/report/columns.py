@@ -22,6 +22,7 @@ from cospan.base.text import (
 from cospan.base.types import Floats
 from cospan.comparison import Comparison
 from cospan.evidence import OTHER, FeatureChange, Finding, PairChange
+from cospan.headlines import changed_in
 from cospan.wording import SHARED, TIMES, sentence, set_names, smallest_words, value_text
 
 from . import charts
@@ -32,6 +33,8 @@ from .drawing import LOOKS, short
 MOST_COLUMNS, MOST_STILL = 40, 12
 #: Relations with a picture, by how much those changed at least, and columns over many sets.
 PICTURED, CLEAR, MOST_FIGURES = 3, 0.05, 24
+#: The kind of rows to check that no set finds usual.
+NO_SET = "like no set"
 #: What a change is called in the table of columns, downwards and upwards where that matters.
 CHIPS = {
     "mean": "lower/higher", "spread": "narrower/wider", "missing": "fewer missing/more missing",
@@ -100,12 +103,8 @@ class Subject:
             return None
         if y.levels is not None:
             first, x, second, y = second, y, first, x
-        text, names = f"{second} on average, by {first}.", self.names[:2]
-        pair = x.values[:2], y.values[:2]
-        if x.levels is not None:
-            chart = charts.by_level(*pair, x.levels, names, text, y.words, width=width)
-        else:
-            chart = charts.by_another(*pair, names, text, x.words, y.words, width=width)
+        text, pair = f"{second} on average, by {first}.", (x.values[:2], y.values[:2])
+        chart = charts.by_another(*pair, x.levels, self.names[:2], text, x.words, y.words, width)
         return None if chart is None else (chart, text)
 
 
@@ -131,20 +130,20 @@ def columns_section(subject: Subject) -> Section:
              f"{names[0]} → {names[1]}": "pair",
              "In words" if found.verdict.differs else "Would be seen from": "words",
              "p ↕": "number"}  # fmt: skip
-    features = found.features.rows
-    n = len(found.features.changed)
+    features, n = found.features.rows, len(found.features.changed)
     title = f"{n:,} of {plural(len(features), 'column')} changed" if n else "No column changed"
-    n = n if len(features) - n > MOST_STILL else len(features)
-    shown = features[: min(n, MOST_COLUMNS)]
+    still = features[n:] if len(features) - n > MOST_STILL else ()
+    shown = features[: len(features) - len(still)]
     lead = "Histograms run from the 1st to the 99th percentile. Hover for values."
-    if n > len(shown):
-        lead += f" {len(shown)} are shown; all {len(features):,} are in the JSON."
-    blocks: list[Block] = [table(heads, [_column(one, subject) for one in shown])] if shown else []
-    if n < len(features):
-        still = features[n : n + MOST_COLUMNS]
-        more = "" if len(features) <= n + MOST_COLUMNS else f"the first {MOST_COLUMNS} of them"
-        rows = table(heads, [_column(one, subject) for one in still])
-        blocks.append(Fold(f"{len(features) - n:,} columns did not change", more, (rows,)))
+    if max(len(shown), len(still)) > MOST_COLUMNS:
+        lead += f" At most {MOST_COLUMNS} are listed; all {len(features):,} are in the JSON."
+    listed_first, folded = (
+        table(heads, [_column(one, subject) for one in part[:MOST_COLUMNS]])
+        for part in (shown, still)
+    )
+    blocks: list[Block] = [listed_first] if shown else []
+    if still:
+        blocks.append(Fold(f"{len(still):,} columns did not change", "", (folded,)))
     return Section("columns", "Columns", title, lead, tuple(blocks), keys=True)
 
 
@@ -278,20 +277,16 @@ def _relation(one: PairChange, subject: Subject) -> Figure | None:
 def over_sets_section(subject: Subject) -> Iterator[Section]:
     """Small multiples: every column over the sets, those that change in most pairs first."""
     found = subject.found
-    if found.differing is None or found.features.nameless:
+    if found.differing is None:
         return
-    times = dict.fromkeys((one.name for one in found.features if one.name in subject.sides), 0)
-    for pair in found.by_size:
-        for one in found.pair(*pair).features.changed:
-            if one.name in times:
-                times[one.name] += 1
-    order = sorted(times, key=lambda name: -times[name])
-    changed = [name for name in order if times[name]]
-    figures = [_over_sets(name, times[name], subject) for name in (changed or order)[:MOST_FIGURES]]
+    times = changed_in(found)
+    names = [name for name in times or (one.name for one in found.features)
+             if name in subject.sides]  # fmt: skip
+    figures = [_over_sets(name, times.get(name, 0), subject) for name in names[:MOST_FIGURES]]
     title = "No column differs between the sets"
-    if changed:
-        first = " and ".join(map(quoted, changed[:2]))
-        title = f"{first} differ{'s' if len(changed) == 1 else ''} most"
+    if times:
+        first = " and ".join(map(quoted, list(times)[:2]))
+        title = f"{first} differ{'s' if len(times) == 1 else ''} most"
     lead = "Dot: average or share; band: middle half; line: 5th to 95th percentile."
     yield Section("columns", "Columns", title, lead, (Figures(tuple(figures)),))
 

@@ -1,8 +1,7 @@
 """The document: what a report says, as blocks in the order in which they are read.
 
 A document is made once (`comparison`, `monitoring`) and shown by renderers that compute nothing:
-`writing` has HTML and JSON, `text` Markdown and the terminal. Charts are drawn when it is made;
-texts are plain until a renderer escapes them.
+those of `writing`. Charts are drawn when it is made; texts are plain until a renderer escapes them.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class Picture(NamedTuple):
 class Pictures(NamedTuple):
     """Pictures side by side, and what is above them; in a strip they are small."""
 
-    pictures: tuple[Picture, ...]
+    pictures: Sequence[Picture]
     title: str = ""
     ends: tuple[str, ...] = ()  # of a strip: what is at its left, in its middle, at its right
 

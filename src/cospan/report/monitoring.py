@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
-from cospan.base.text import number, plural, quoted, share_text
+from cospan.base.text import listed, number, plural, quoted, share_text
 from cospan.evidence import Held
 from cospan.headlines import (
     MOST_EPISODES,
@@ -51,6 +52,9 @@ HIGHEST = 3.0
 STEPS = (1.0, 2.0, 3.5, 6.0)
 #: Between these heights the line is drawn, with room for its axis.
 TOP, BOTTOM, AXIS = 24.0, 176.0, 64.0
+
+#: A column over time: what it is called, its values, and how they are written.
+Values: TypeAlias = tuple[str, Sequence[float], Callable[[float], str]]
 
 
 def monitoring_document(
@@ -158,48 +162,37 @@ def _columns_section(found: Monitoring) -> Iterator[Section]:
     windows, unit = found.windows, window_name(found)
     moved = list(dict.fromkeys(name for one in found.episodes for name in one.columns))
     names = dict.fromkeys([*moved, *(name for window in windows for name in window.columns)])
-    rows = {called: cells for name in names for called, cells in _over_time(name, windows)}
+    rows = [row for name in names for row in _over_time(name, windows)][:MOST_COLUMNS]
     if not rows:
         return
     title = "No column left its usual range"
     if moved:
-        more = f" and {len(moved) - 2} more" if len(moved) > 2 else ""
-        which = " and ".join(quoted(name) for name in moved[:2])
-        title = f"{which}{more} left {'its' if len(moved) == 1 else 'their'} usual range"
+        title = f"{listed(moved, 2)} left {'its' if len(moved) == 1 else 'their'} usual range"
     arrows = f"Arrows mark the direction in {unit}s with an alarm. " if moved else ""
     lead = f"Stronger colour: further from the {unit}s without an alarm. {arrows}Hover for values."
-    shown = dict(list(rows.items())[:MOST_COLUMNS])
-    yield Section("columns", "Columns", title, lead, (_heat(_labels(windows), shown),))
+    yield Section("columns", "Columns", title, lead, (_heat(windows, rows),))
 
 
-def _over_time(
-    name: str, windows: Sequence[Window]
-) -> Iterator[tuple[str, list[tuple[float, bool, str]]]]:
-    """A column's mean or the level that varies most, and its gaps, in every window."""
+def _over_time(name: str, windows: Sequence[Window]) -> Iterator[Values]:
+    """A column's mean or the share of the level that varies most, and of gaps, in every window."""
     held = [window.columns.get(name, Held(math.nan)) for window in windows]
-    shares: dict[str, list[float]] = {}
-    for one in held:
-        for level, share in one.levels.items():
-            shares.setdefault(level, []).append(share)
-    level = max(shares, key=lambda x: float(np.ptp(shares[x])), default="")
-    own = [one.levels.get(level, math.nan) if shares else one.mean for one in held]
+    shares = {level: [one.levels.get(level, 0.0) if one.levels else math.nan for one in held]
+              for one in held for level in one.levels}  # fmt: skip
     gaps = [one.missing for one in held]
-    words: Callable[[float], str] = share_text if shares else number
-    parts = [(f"{name} = {level}" if shares else name, own, words)]
-    if np.nanmax(gaps) - np.nanmin(gaps) >= 0.005:
-        parts.append((f"{name} missing", gaps, share_text))
-    for called, values, words in parts:
-        calm = [v for v, w in zip(values, windows, strict=True) if not w.alarm and v == v]
-        if len(calm) < 2:
-            continue
-        middle = float(np.median(calm))
-        spread = max(float(np.std(calm)), 1e-3 * abs(middle), 1e-9)
-        cells = []
-        for value, window in zip(values, windows, strict=True):
-            far = (value - middle) / spread
-            said = words(value) if value == value else "none"
-            cells.append((far, window.alarm and abs(far) > 2, said))
-        yield called, cells
+    calm = [one for one, window in zip(held, windows, strict=True) if not window.alarm]
+    if sum(bool(one.levels) or one.mean == one.mean for one in calm) < 2:
+        return
+    if shares:
+        level = max(shares, key=lambda x: _reach(shares[x]))
+        yield f"{name} = {level}", shares[level], share_text
+    else:
+        yield name, [one.mean for one in held], number
+    if _reach(gaps) >= 0.005:
+        yield f"{name} missing", gaps, share_text
+
+
+def _reach(values: Sequence[float]) -> float:
+    return float(np.nanmax(values) - np.nanmin(values))
 
 
 # ---- windows -----------------------------------------------------------------------------------
@@ -330,15 +323,19 @@ def _episode_lanes(labels: Sequence[str], found: Monitoring) -> Chart:
     return _lanes_over_time("Episodes", rows, (), CARD)
 
 
-def _heat(labels: Sequence[str], rows: Mapping[str, list[tuple[float, bool, str]]]) -> Chart:
+def _heat(windows: Sequence[Window], rows: Sequence[Values]) -> Chart:
     """Columns over time: the further from usual the darker, with arrows in windows of an alarm."""
-    n, found = len(labels), dict[str, list[Mark]]()
-    for name, cells in rows.items():
+    labels, n, found = _labels(windows), len(windows), dict[str, list[Mark]]()
+    for name, values, words in rows:
+        calm = [v for v, w in zip(values, windows, strict=True) if not w.alarm and v == v]
+        middle = float(np.median(calm))
+        spread = max(float(np.std(calm)), 1e-3 * abs(middle), 1e-9)
         found[name] = marks = []
-        for k, (far, arrow, words) in enumerate(cells):
+        for k, (value, window) in enumerate(zip(values, windows, strict=True)):
+            far = (value - middle) / spread
             look = "wx" if far != far else f"w{sum(abs(far) >= cut for cut in STEPS)}"
-            sign = ("↑" if far > 0 else "↓") if arrow else ""
-            said = f"{name}, {labels[k]}: {words}"
+            sign = ("↑" if far > 0 else "↓") if window.alarm and abs(far) > 2 else ""
+            said = f"{name}, {labels[k]}: {words(value) if value == value else 'none'}"
             marks.append(Mark(look, k / n, (k + 0.92) / n, 26, said, sign))
     return _lanes_over_time("Columns over time", found, labels, WIDE)
 

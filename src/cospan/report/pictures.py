@@ -13,9 +13,8 @@ from cospan.base.types import Floats
 from cospan.errors import CospanError
 from cospan.model import prototypes
 
-from .columns import Subject
+from .columns import NO_SET, Subject
 from .document import Picture, Pictures, Section
-from .sections import NO_SET
 
 #: Pictures of a strip at each end and in the middle, those to check, typical ones of a set.
 STRIP, CHECKED, TYPICAL = 5, 16, ("most typical", "second", "third")
@@ -58,13 +57,11 @@ class Gallery:
         """The averages of two sets, and their difference."""
         a, b = self.subject.names
         words = f"Difference: blue is brighter in {a}, orange in {b}"
-        return Pictures(
-            (
-                self.of(self.means[0], f"Average of {a}", f"Average of {a}", 0),
-                self.of(self.means[1], f"Average of {b}", f"Average of {b}", 1),
-                self._difference(f"Difference of {a} and {b}", words),
-            )
+        first, second = (
+            self.of(mean, f"Average of {name}", f"Average of {name}", k)
+            for k, (mean, name) in enumerate(zip(self.means, (a, b), strict=True))
         )
+        return Pictures((first, second, self._difference(f"Difference of {a} and {b}", words)))
 
     def sections(self) -> Iterator[Section]:
         """What there is to look at below the card."""
@@ -73,10 +70,10 @@ class Gallery:
             shown = tuple(self.of(mean, f"Average of {name}", name, k) for k, (name, mean) in pairs)
             title = "The average picture of each set"
             yield Section("averages", "Averages", title, "", (Pictures(shown),))
-            yield from self._to_check()
         else:
             yield self._strip()
-            yield from self._to_check()
+        yield from self._to_check()
+        if not self.subject.many:
             yield self._typical()
 
     def _strip(self) -> Section:
@@ -84,12 +81,10 @@ class Gallery:
         (a, b), rows = self.subject.names, self.subject.examples
         n = STRIP if len(rows) >= 3 * STRIP else max(1, len(rows) // 3)
         inner = sorted(rows[n:-n], key=lambda one: abs(one.score - 0.5))[:n]
-        shown = [*rows[:n], *sorted(inner, key=lambda one: one.score), *rows[-n:]]
-        pictures = tuple(
-            self.of(one.values, f"{one.id} of {(a, b)[one.own]}, {share_text(one.score)} {b}",
-                    look=one.own)
-            for one in shown
-        )  # fmt: skip
+        pictures = []
+        for one in (*rows[:n], *sorted(inner, key=lambda one: one.score), *rows[-n:]):
+            title = f"{one.id} of {(a, b)[one.own]}, {share_text(one.score)} {b}"
+            pictures.append(self.of(one.values, title, look=one.own))
         words = (f"← clearest {a}", "borderline", f"clearest {b} →")
         lead = "The line above a picture is its true set. Borderline pictures are in the middle."
         title, strip = f"From the clearest {a} to the clearest {b}", Pictures(pictures, "", words)
@@ -104,34 +99,31 @@ class Gallery:
             if row.values is not None:
                 like = "unlike all sets" if row.kind == NO_SET else f"looks like {called[row.like]}"
                 look = names.index(row.set) if row.set in names else None
-                title = f"{row.id} of {called.get(row.set, row.set)}"
-                pictures.append(
-                    self.of(np.asarray(row.values), title, f"{like}, no. {row.id}", look)
-                )
+                title, text = f"{row.id} of {called.get(row.set, row.set)}", f"{like}, no. {row.id}"
+                pictures.append(self.of(np.asarray(row.values), title, text, look))
         if pictures:
             title = f"{plural(n, 'picture')} {'deserves' if n == 1 else 'deserve'} a look"
-            lead = "Pictures whose set and look disagree, or that no set finds usual. Check label "
-            blocks = (Pictures(tuple(pictures)),)
-            yield Section("rows", "To check", title, f"{lead}or scan.", blocks, keys=True)
+            lead = "Their set and look disagree, or no set finds them usual. Check label or scan."
+            yield Section("rows", "To check", title, lead, (Pictures(pictures),), keys=True)
 
     def _typical(self) -> Section:
         """What the model would draw for each set, beside real pictures near its average."""
         found, blocks = self.subject.found, []
-        for k, name in enumerate(self.subject.names):
+        for k, (name, rows, mean) in enumerate(
+            zip(self.subject.names, self._rows, self.means, strict=True)
+        ):
             pictures = []
-            if found.fitted.geometry.affine:
-                try:
-                    drawn = np.asarray(prototypes(found.frame, "AB"[k], 1).points)[0]
-                    pictures.append(self.of(drawn, f"Drawn {name}", "drawn", k))
-                except CospanError:  # nothing separates the sets: there is no extreme
-                    pass
-            far = ((self._rows[k] - self.means[k]) ** 2).sum(axis=1)
-            for word, i in zip(TYPICAL, np.argsort(far, kind="stable"), strict=False):
-                pictures.append(self.of(self._rows[k][i], f"Typical {name}", word, k))
-            blocks.append(Pictures(tuple(pictures), name))
-        a, b = self.subject.names
+            try:
+                drawn = np.asarray(prototypes(found.frame, "AB"[k], 1).points)[0]
+                pictures.append(self.of(drawn, f"Drawn {name}", "drawn", k))
+            except CospanError:  # nothing separates the sets, or the span is linear
+                pass
+            nearest = np.argsort(((rows - mean) ** 2).sum(axis=1), kind="stable")
+            for word, i in zip(TYPICAL, nearest, strict=False):
+                pictures.append(self.of(rows[i], f"Typical {name}", word, k))
+            blocks.append(Pictures(pictures, name))
+        title = f"The most typical {' and '.join(self.subject.names)}"
         lead = "First the picture the model would draw, then real ones nearest to the average."
-        title = f"The most typical {a} and {b}"
         return Section("typical", "Typical", title, lead, tuple(blocks))
 
 

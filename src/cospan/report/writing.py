@@ -1,4 +1,4 @@
-"""Documents into files: one HTML page, the card for notebooks, Markdown, JSON.
+"""Documents into HTML pages, cards for notebooks, Markdown, lines for a terminal, JSON.
 
 Jinja escapes everything that comes from the data; the page's own style and script and the charts
 (which escape names themselves) are the only text marked as safe. The page's policy allows just
@@ -11,25 +11,34 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from cospan.base.files import write_text
 from cospan.base.tables import json_text
-from cospan.base.text import harmless
+from cospan.base.text import harmless, plural, printable
 from cospan.comparison import Comparison
 from cospan.errors import InputError, needed
 from cospan.monitoring import Monitoring
 
 from .comparison import comparison_document
-from .document import Document
+from .document import Block, Card, Document, Figures, Fold, Notes, Section, Table, Text, unfolded
 from .monitoring import monitoring_document
-from .text import Line, lines, markdown
 
 FOLDER = Path(__file__).parent / "page"
 _ENDINGS = dict.fromkeys(("", ".html", ".htm"), "html") | {
     ".md": "md", ".markdown": "md", ".json": "json",
 }  # fmt: skip
+#: Markdown: lines in all, rows of the first table and of the others, remarks, letters of a cell.
+MOST_LINES, FIRST_ROWS, MORE_ROWS, MOST_NOTES, LONGEST = 60, 12, 5, 5, 160
+#: Characters that Markdown or HTML would act on.
+_ESCAPES = {ord(c): f"\\{c}" for c in "\\`*_[]|#~"}
+_ESCAPES |= {ord("<"): "&lt;", ord(">"): "&gt;", ord("&"): "&amp;"}
+#: The terminal: lines, findings and lines of facts of the short form; rows and cells of a table.
+SHORT, FINDINGS, FACTS, MOST_ROWS, NARROWEST = 15, 5, 3, 40, 8
+
+Line = tuple[str, str]  # style ("title", "head", "plain", "warn"), text
 
 
 def document_of(
@@ -127,3 +136,133 @@ def _rendered(name: str, **values: object) -> str:
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+# ---- text --------------------------------------------------------------------------------------
+
+
+def cut(text: str, most: int) -> str:
+    """Words that fit, cut between two of them: half a number would be another one.
+
+    >>> cut("income is a whole number, down from 100%", 38), cut("unbreakable", 6)
+    ('income is a whole number, down from…', 'unbre…')
+    """
+    if len(text) <= most:
+        return text
+    at = text.rfind(" ", 0, most)
+    return f"{text[: at if at > most // 2 else most - 1]}…"
+
+
+def _items(blocks: Iterable[Block], most: int) -> Iterator[tuple[str, list[list[str]]]]:
+    """What there is to read, as "text", a "list", or a "table" of at most some rows."""
+    for block in blocks:
+        if isinstance(block, Text):
+            yield "text", [[block.text]]
+        elif isinstance(block, Notes):
+            yield "list", [list(note) for note in block.notes]
+        elif isinstance(block, Figures):
+            yield "list", [[one.title.removesuffix("."), one.text] for one in block.figures]
+        elif isinstance(block, Fold):
+            yield "text", [[f"{block.title}: {block.text}" if block.text else block.title]]
+        elif isinstance(block, Card):
+            yield "text", [[f"{block.title} {block.lead}"]]
+            yield "list", [[point.title] for point in block.points]
+        elif isinstance(block, Table):
+            yield "table", block.texts(most)
+            if len(block.rows) > most:
+                yield "text", [[f"and {plural(len(block.rows) - most, 'more row')}."]]
+
+
+# ---- Markdown ----------------------------------------------------------------------------------
+
+
+def markdown(document: Document) -> str:
+    """The card, then the sections while there is room; how it was made is left out."""
+    card = document.card
+    found = [f"## {_escaped(card.title)}", "", _escaped(card.lead), ""]
+    if card.big is not None:
+        found += [f"{card.big.label} **{card.big.value}**. {card.big.text}", ""]
+    if card.points:
+        found += [*(f"- {_escaped(point.title)}" for point in card.points), ""]
+    if card.facts:
+        values = [f"**{_escaped(fact.value)}**" for fact in card.facts]
+        found += [*_rows([[_escaped(fact.label) for fact in card.facts], values]), ""]
+    for section in document.sections:
+        most = FIRST_ROWS if section is document.sections[0] else MORE_ROWS
+        part = list(_section(section, most)) if section.id != "made" else []
+        if len(found) + len(part) < MOST_LINES:
+            found += part
+    found.append(f"*{_escaped(document.footer)}*")
+    return harmless("\n".join(found) + "\n")
+
+
+def _section(section: Section, most: int) -> Iterator[str]:
+    """Its heading and what is open in it, where that is more than pictures."""
+    plain = [block for block in section.blocks if not isinstance(block, Card)]
+    for k, (kind, rows) in enumerate(_items(plain, most)):
+        if k == 0:
+            yield from (f"### {_escaped(section.title)}", "")
+        if kind == "table":
+            yield from _rows([[_escaped(cut(cell, LONGEST)) for cell in row] for row in rows])
+        else:
+            for name, *text in (map(_escaped, row) for row in rows[:MOST_NOTES]):
+                yield f"- **{name}**: {text[0]}" if text else name
+        yield ""
+
+
+def _rows(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    for k, row in enumerate(rows):
+        yield f"| {' | '.join(row)} |"
+        if k == 0:
+            yield "|" + "---|" * len(row)
+
+
+def _escaped(text: str) -> str:
+    """Words on one line that mean nothing to Markdown."""
+    return " ".join(text.split()).translate(_ESCAPES)
+
+
+# ---- the terminal ------------------------------------------------------------------------------
+
+
+def lines(document: Document, width: int = 80, full: bool = False) -> Iterator[Line]:
+    """The verdict, the size, the first findings, and a line of facts; sections where `full`."""
+    card = document.card
+    first = [*_wrapped("title", card.title, width), *_wrapped("plain", card.lead, width)]
+    if card.big is not None:
+        big = f"{card.big.label} {card.big.value}. {card.big.text}"
+        first += _wrapped("plain", big, width)
+    facts = "; ".join(f"{fact.label.lower()}: {fact.value}" for fact in card.facts)
+    last = list(_wrapped("plain", facts, width))[: None if full else FACTS]
+    found = list[Line]()
+    for point in card.points[: None if full else FINDINGS]:
+        whole = list(_wrapped("plain", f"- {point.title}", width))
+        if full or len(first) + len(found) + len(whole) + len(last) <= SHORT:
+            found += whole
+    yield from (*first, *found, *last)
+    for section in document.sections if full else ():
+        yield "plain", ""
+        yield from _wrapped("head", section.title, width)
+        for kind, rows in _items(unfolded(section.blocks), MOST_ROWS):
+            if kind == "table":
+                yield from (("plain", f"  {row}") for row in _fitted(rows, width - 2))
+            else:
+                for row in rows:
+                    mark = "- " if kind == "list" else ""
+                    yield from _wrapped("plain", mark + ": ".join(row), width)
+
+
+def _fitted(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
+    """Columns side by side; the widest are cut until they fit."""
+    rows = [[printable(text) for text in row] for row in rows]
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    while wide and sum(wide) + 2 * (len(wide) - 1) > width and max(wide) > NARROWEST:
+        wide[wide.index(max(wide))] -= 1
+    for row in rows:
+        cells = (cut(cell, n).ljust(n) for cell, n in zip(row, wide, strict=True))
+        yield "  ".join(cells).rstrip()
+
+
+def _wrapped(style: str, text: str, width: int) -> Iterator[Line]:
+    for line in textwrap.wrap(printable(text), width, subsequent_indent="  "):
+        yield style, line
