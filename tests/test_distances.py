@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from sklearn.metrics import roc_auc_score
 
 from cospan.errors import InputError
-from cospan.evidence.distances import (
+from cospan.evidence.size import (
     angle_histogram,
     bhattacharyya,
     bin_posterior,
@@ -148,20 +148,20 @@ def test_auc_equals_scikit_learn_with_ties():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: angle_histogram([]), "empty"),
-        (lambda: angle_histogram([0.1, math.nan]), "1 NaN or infinite"),
+        (lambda: angle_histogram([]), "not empty"),
+        (lambda: angle_histogram([0.1, math.nan]), "without NaN"),
         (lambda: angle_histogram([10.0, 80.0]), "radians"),
         (lambda: angle_histogram([-0.5, 0.5]), "radians"),
-        (lambda: angle_histogram([[0.1], [0.2]]), "shape"),
-        (lambda: angle_histogram(["x"]), "cannot be read as numbers"),
+        (lambda: angle_histogram([[0.1], [0.2]]), "one row of angles"),
+        (lambda: angle_histogram(["x"]), "one row of angles"),
         (lambda: angle_histogram([0.1], bins=0), "bins"),
         (lambda: angle_histogram([0.1], bins=2.5), "bins"),
         (lambda: angle_histogram([0.1], bins=True), "bins"),
         (lambda: fisher_rao([1.0], [0.5, 0.5]), "1 bins and Q has 2"),
         (lambda: fisher_rao([3, 5], [0.5, 0.5]), "P sums to 8"),
         (lambda: fisher_rao([0.5, 0.5], [1.5, -0.5]), "Q holds a negative"),
-        (lambda: hellinger([], []), "empty"),
-        (lambda: overlap([math.nan, 1], [0.5, 0.5]), "P holds 1 NaN"),
+        (lambda: hellinger([], []), "P must be one row of probabilities"),
+        (lambda: overlap([math.nan, 1], [0.5, 0.5]), "P must be one row"),
         (lambda: bin_posterior([1.0], [1.0], prior=1), "prior"),
         (lambda: posterior_ambiguity([1.0], [1.0], prior=0), "prior"),
         (lambda: posterior_ambiguity([1.0], [1.0], prior=math.nan), "prior"),

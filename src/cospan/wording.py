@@ -111,8 +111,6 @@ def _mean(one: Finding, sets: Pair, kind: str) -> str:
         step = (one.b - one.a + 12) % 24 - 12
         when = "later" if step > 0 else "earlier"
         return f"{name} is {value_text(abs(step) / 24, 'duration')} {when} in {sets[1]}"
-    if one.unit is not None and kind == "number":
-        return _unit(name, *one.unit, sets)
     x, y = pair_of(one.a, one.b)
     if kind == "duration":
         x, y = (value_text(v, kind) for v in (one.a, one.b))
@@ -120,17 +118,6 @@ def _mean(one: Finding, sets: Pair, kind: str) -> str:
     if one.beyond < PARTLY or math.isnan(one.beyond):
         return text
     return f"{text}, {'mostly' if one.beyond > 0.5 else 'partly'} beyond the range of {sets[0]}"
-
-
-def _unit(name: str, factor: float, offset: float, sets: Pair) -> str:
-    if factor == 1:
-        moved = "higher" if offset > 0 else "lower"
-        return f"{name} is {number(abs(offset))} {moved} throughout in {sets[1]}"
-    if offset:
-        first, second = sets if factor > 1 else sets[::-1]
-        return f"{name} looks like Celsius in {first} and Fahrenheit in {second}"
-    times = f"{number(max(factor, 1 / factor))} times as {'large' if factor > 1 else 'small'}"
-    return f"{name} is {times} throughout in {sets[1]}, as in another unit"
 
 
 def _spread(one: Finding, sets: Pair, kind: str) -> str:

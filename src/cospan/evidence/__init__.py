@@ -5,26 +5,15 @@
 - `repeats`: rows that are repeated beyond chance
 - `blame`: as few columns as explain all of the evidence
 - `findings`: what changed, as data
-- `columns`: the user's columns, read from encoded rows
-- `tables`: what both sets hold in each column, and each relation
+- `columns`: the user's columns, and what a set holds in them
+- `size`: one number for how different two sets are; distances of histograms of angles
+- `verdict`: all that was found, with its tables
 - `quality`: what is odd about the data
-- `distances`: histograms of angles, and how far apart they are
-- `size`: one number for how different two sets are, with an interval
-- `verdict`: all that was found
 - `engine`: from rows to the verdict
 """
 
 from .blame import PIXEL
 from .columns import Column, Held, columns_of, plan_from, read_columns
-from .distances import (
-    angle_histogram,
-    bhattacharyya,
-    bin_posterior,
-    fisher_rao,
-    hellinger,
-    posterior_ambiguity,
-    rank_auc,
-)
 from .engine import (
     FEWEST_LABELLINGS,
     FEWEST_ROWS,
@@ -36,10 +25,31 @@ from .engine import (
 from .findings import Finding
 from .functions import OTHER, Ranks, Reading, legendre, normal_scores
 from .repeats import IN_BOTH, repeated_rows
-from .size import Fold, Separation, Size, separation, size_of
-from .tables import FeatureChange, FeatureTable, PairChange, Table
+from .size import (
+    Fold,
+    Separation,
+    Size,
+    angle_histogram,
+    bhattacharyya,
+    bin_posterior,
+    fisher_rao,
+    hellinger,
+    posterior_ambiguity,
+    rank_auc,
+    separation,
+    size_of,
+)
 from .test import SQUARE
-from .verdict import RowsToCheck, Smallest, Verdict, size_word
+from .verdict import (
+    FeatureChange,
+    FeatureTable,
+    PairChange,
+    RowsToCheck,
+    Smallest,
+    Table,
+    Verdict,
+    size_word,
+)
 
 __all__ = [
     "FEWEST_LABELLINGS", "FEWEST_ROWS", "IN_BOTH", "OTHER", "PIXEL", "SQUARE", "Column",

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base.tolerance import LEAST_VARIANCE, NOT_ZERO
-from cospan.base.types import Floats
+from cospan.base.types import Floats, Index
 
 from .functions import (
     GIVEN,
@@ -27,7 +27,8 @@ from .functions import (
     Function,
     Reading,
     RowFunctions,
-    column_midranks,
+    correlation,
+    fisher_z,
     in_common,
     kolmogorov,
 )
@@ -93,14 +94,14 @@ def blame_columns(
             where = _only_where(rows, n_a, column, use)
         function, z, only = where or (*_clearest(rows, evidence, mine, use, n_a), None)
         blamed.append(Blamed(column, p, function, z, only, before=before))
-    others = ~np.isin(rows.scores.column, order[: len(causes)])
+    others = np.flatnonzero(~np.isin(rows.scores.column, order[: len(causes)]))
     found = _with_swaps(rows, n_a, blamed, others)
     return sorted(found, key=lambda one: one.p), order
 
 
 def _causes(
     rows: RowFunctions, evidence: Evidence, n_a: int
-) -> tuple[list[tuple[int, float, NDArray[np.intp]]], list[int]]:
+) -> tuple[list[tuple[int, float, Index]], list[int]]:
     """Columns to blame, with their p-values and the units they are blamed for; and all columns."""
     family, first, second = evidence.family, evidence.first, evidence.second
     log_p, z2, p = evidence.log_p.copy(), evidence.z2.copy(), evidence.adjusted.copy()
@@ -139,7 +140,7 @@ def _causes(
     return found, [*out, *rest]
 
 
-def _given_again(rows: RowFunctions, out: list[int], asked: NDArray[np.intp], n_a: int) -> Floats:
+def _given_again(rows: RowFunctions, out: list[int], asked: Index, n_a: int) -> Floats:
     """The largest z² of what the columns that are not blamed leave open of those asked for."""
     found = dict.fromkeys(asked.tolist(), 0.0)
     for function, values in rows.given(~np.isin(rows.scores.column, out), list(found)):
@@ -156,7 +157,7 @@ def _z(values: Floats, n_a: int) -> float:
 def _clearest(
     rows: RowFunctions,
     evidence: Evidence,
-    mine: NDArray[np.intp],
+    mine: Index,
     use: NDArray[np.bool_],
     n_a: int,
 ) -> tuple[Function, float]:
@@ -282,9 +283,7 @@ def nameless(names: Sequence[str]) -> bool:
     return len(names) >= MANY and set(names) == {f"x{k}" for k in range(len(names))}
 
 
-def _with_swaps(
-    rows: RowFunctions, n_a: int, blamed: list[Blamed], others: NDArray[np.bool_]
-) -> list[Blamed]:
+def _with_swaps(rows: RowFunctions, n_a: int, blamed: list[Blamed], others: Index) -> list[Blamed]:
     """Two columns that exchanged their values become one finding."""
     read = {one.column: one for one in rows.readings if one.related and one.part == ""}
     found = list(blamed)
@@ -292,30 +291,32 @@ def _with_swaps(
         return found
     first = [one for one in blamed if one.column in read and one.second < 0][:SWAPPED]
     for one, other in itertools.combinations(first, 2):
-        if one in found and other in found:
-            pair = read[one.column], read[other.column]
-            if _exchanged(*pair, rows.scores.values[:, others], n_a):
-                found[found.index(one)] = one._replace(where=None, second=other.column)
-                found.remove(other)
+        both = read[one.column], read[other.column]
+        if one in found and other in found and _exchanged(rows, *both, others, n_a):
+            found[found.index(one)] = one._replace(where=None, second=other.column)
+            found.remove(other)
     return found
 
 
-def _exchanged(x: Reading, y: Reading, others: NDArray[np.float32], n_a: int) -> bool:
+def _exchanged(rows: RowFunctions, x: Reading, y: Reading, others: Index, n_a: int) -> bool:
     """Whether each column in B is like the other in A, and not like itself.
 
-    Numbers also have the other's correlations with the columns that are not to blame.
+    Numbers also have the other's correlations with the scores that are not to blame.
     """
     n = len(x.values)
     limit = KOLMOGOROV * np.sqrt(n / (n_a * (n - n_a)))
     across = max(_distance(x, y, n_a), _distance(y, x, n_a))
     if not across < limit < min(_distance(x, x, n_a), _distance(y, y, n_a)):
         return False
-    if x.levels is not None or not others.shape[1]:
+    if x.levels is not None:
         return True
-    a, b = slice(None, n_a), slice(n_a, None)
-    ends = ((x, a), (y, b), (y, a), (x, b))
-    r = [np.arctanh(_correlations(one.values[side], others[side])) for one, side in ends]
-    apart = max(np.abs(r[0] - r[1]).max(), np.abs(r[2] - r[3]).max())
+    scores, a, b = rows.scores, slice(None, n_a), slice(n_a, None)
+    first, second = scores.of(x.column, ""), scores.of(y.column, "")
+    apart = 0.0
+    for other in scores.values[:, others].T:
+        for one, two in ((first, second), (second, first)):
+            r = correlation(one[a], other[a]), correlation(two[b], other[b])
+            apart = max(apart, abs(fisher_z(r[0]) - fisher_z(r[1])))
     return bool(apart * np.sqrt(n_a * (n - n_a) / n) < EXCHANGED)
 
 
@@ -328,14 +329,3 @@ def _distance(first: Reading, second: Reading, n_a: int) -> float:
         return kolmogorov(x, y)
     p, q = _shares(first, x), _shares(second, y)
     return max((abs(p.get(v, 0.0) - q.get(v, 0.0)) for v in p | q), default=1.0)
-
-
-def _correlations(values: Floats, others: NDArray[np.float32]) -> Floats:
-    """Rank correlations of known values with other columns."""
-    known = ~np.isnan(values)
-    ranks = column_midranks(values[known, None])[:, 0]
-    others = others[known] - others[known].mean(axis=0)
-    ranks = ranks - ranks.mean()
-    size = np.sqrt((ranks @ ranks) * np.square(others).sum(axis=0))
-    r = ranks @ others / np.maximum(size, SAME_FUNCTION)
-    return np.asarray(np.clip(r, -0.999, 0.999))

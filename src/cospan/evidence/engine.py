@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -28,9 +28,8 @@ from .functions import OWN, SHARES, Function, Reading, RowFunctions, deviation
 from .quality import check_quality
 from .repeats import IN_BOTH, repeated_rows
 from .size import Size
-from .tables import feature_table, pair_table
 from .test import Evidence, Labellings, share_z, weigh
-from .verdict import NO_ROWS, RowsToCheck, Smallest, Verdict
+from .verdict import NO_ROWS, RowsToCheck, Smallest, Verdict, feature_table, pair_table
 
 if TYPE_CHECKING:
     from cospan.data import EncodingPlan, SetProfile
@@ -270,17 +269,6 @@ def _smallest_seen(
     return {name: found.get(name, empty) for name in functions.names}
 
 
-@dataclass(frozen=True)
-class ShiftTest:
-    """Whether two sets of rows can come from one distribution."""
-
-    pvalue: float  # (1 + k) / (1 + n_permutations), where k relabellings stand out as far
-    findings: tuple[Finding, ...]  # the columns that differ, the clearest first
-    n_permutations: int  # how many relabellings
-    n_a: int  # rows compared, without copies
-    n_b: int
-
-
 def shift_test(
     A: Array,
     B: Array,
@@ -288,8 +276,8 @@ def shift_test(
     n_permutations: int = 999,
     groups: ArrayLike | None = None,
     random_state: int = 0,
-) -> ShiftTest:
-    """Test whether the rows of A and of B come from one distribution.
+) -> Verdict:
+    """Test whether the rows of A and of B come from one distribution: the verdict, without a size.
 
     The means of many functions of a row are compared with those of relabelled rows. The p-value
     is exact whatever the distribution, the sizes and the dimension: under "no shift" it falls
@@ -345,8 +333,7 @@ def shift_test(
     read = [[Reading(j, "", values) for j, values in enumerate(rows.T)] for rows in (a, b)]
     count = as_count(n_permutations, "n_permutations", least=FEWEST_LABELLINGS)
     with one_blas_thread():
-        found = find(
+        return find(
             names or [f"x{j}" for j in range(a.shape[1])], *read,
             permutations=count, seed=as_seed(random_state), groups=belongs,
         )  # fmt: skip
-    return ShiftTest(found.pvalue, found.findings, found.n_permutations, *found.rows_tested)

@@ -16,30 +16,20 @@ from numpy.typing import NDArray
 from cospan.base.tables import plain
 from cospan.base.types import Bools, Floats, Record
 
-from .blame import KOLMOGOROV, Blamed
+from .blame import Blamed
 from .functions import (
     OTHER,
     OWN,
     Function,
     Reading,
     RowFunctions,
+    correlation,
     deviation,
-    kolmogorov,
+    fisher_z,
     multiples,
 )
 from .test import SQUARE
 
-#: Another unit or zero: the sets' Kolmogorov-Smirnov distance is at least this, and vanishes with a
-#: factor beyond this, or a known one that is as sure, or with an offset of as many standard
-#: deviations; Celsius and Fahrenheit have both.
-APART, FACTOR, SURE, OFFSET, FAHRENHEIT = 0.5, 5.0, 0.01, 6.0, (1.8, 32.0)
-#: Ratios of units in use: of tens, times, lengths and weights; a factor near one of them is it.
-UNITS = [
-    sign
-    for ratio in (*(10.0**k for k in range(1, 10)), 7, 12, 24, 60, 3600, 86400, 1.609344, 2.20462,
-                  2.54, 3.28084, 4.184, 28.3495, 453.592)
-    for sign in (ratio, 1 / ratio)
-]  # fmt: skip
 #: Columns that a mean is adjusted for, those that say most about it.
 MOST_GIVEN = 50
 
@@ -71,8 +61,6 @@ class Finding:
     where: tuple[str, str] | None = None  # the column and level that it is confined to
     #: Of the column: "length" or "digits" of a text, "weekday" of a date, a level in a relation
     part: str = ""
-    #: Factor and offset, where all values of B are those of A in another unit or from another zero
-    unit: tuple[float, float] | None = None
     beyond: float = math.nan  # the share of B's values that are outside the range of A's
     levels: tuple[str, ...] = ()  # that one set alone has, or as A and as B write them
 
@@ -159,37 +147,13 @@ def _by_itself(
         return _shares(base, "rounding", f"{value:g}", *whole)
     if a > 0:
         base = replace(base, beyond=float(np.mean((y < x.min()) | (y > x.max()))))
-    other = another_unit(x, y)
-    if kind == "mean" or other is not None or unit == 0:  # two constants differ in their values
-        return replace(mean, beyond=base.beyond, unit=other)
+    if kind == "mean" or unit == 0:  # two constants differ in their values
+        return replace(mean, beyond=base.beyond)
     if kind == "spread":
         ratio = math.log(b / a) if a > 0 and b > 0 else math.copysign(math.inf, b - a)
         return replace(base, kind="spread", a=a, b=b, effect=ratio)
     at = _farthest(x, y)
     return _shares(base, "shape", f"{at!r}", x <= at, y <= at)
-
-
-def another_unit(x: Floats, y: Floats) -> tuple[float, float] | None:
-    """Factor and offset that make y of x throughout; None where these say less than the means."""
-    limit = KOLMOGOROV * math.sqrt((len(x) + len(y)) / (len(x) * len(y)))
-    spread = deviation(x), deviation(y)
-    if min(spread) == 0 or limit > APART or kolmogorov(x, y) < APART:
-        return None
-    c, d = FAHRENHEIT
-    means = float(x.mean()), float(y.mean())
-    found = [(c, d), (1 / c, -d / c)]
-    if abs(means[1] - means[0]) > OFFSET * max(spread):
-        found.append((1.0, means[1] - means[0]))
-    ratio = means[1] / means[0] if means[0] else 0.0
-    if ratio > 0:
-        x_off, y_off = spread[0] / means[0], spread[1] / means[1]
-        error = math.sqrt(x_off**2 / len(x) + y_off**2 / len(y))
-        known = min(UNITS, key=lambda unit: abs(math.log(unit / ratio)))
-        near_it = abs(math.log(known / ratio)) < 3 * error
-        if abs(math.log(ratio)) > math.log(FACTOR) or (near_it and error < SURE):
-            found.append((known if near_it else ratio, 0.0))
-    distance, factor, offset = min((kolmogorov(f * x + add, y), f, add) for f, add in found)
-    return (factor, offset) if distance < limit else None
 
 
 def _reading(readings: Sequence[Reading], column: int, part: str = "") -> Reading:
@@ -234,7 +198,7 @@ def _relation(
         own, other = other, own
     return replace(
         base, kind="relation", second=functions.names[ends[1][0]], a=a, b=b, part=own,
-        detail=other, effect=_fisher(b) - _fisher(a),
+        detail=other, effect=fisher_z(b) - fisher_z(a),
     )  # fmt: skip
 
 
@@ -294,17 +258,6 @@ def _adjusted_means(
     step, middle = float(fit[-2]), float(y[known].mean())
     a = middle - step * float(in_b[known].mean())
     return a, a + step, float(np.std(y[known] - design @ fit)) or 1.0
-
-
-def correlation(x: NDArray[np.floating], y: NDArray[np.floating]) -> float:
-    """Of two columns; 0 where one does not vary."""
-    x, y = x - x.mean(), y - y.mean()
-    size = math.sqrt(float(x @ x) * float(y @ y))
-    return float(x @ y) / size if size else 0.0
-
-
-def _fisher(r: float) -> float:
-    return math.atanh(min(max(r, -0.999), 0.999))
 
 
 def _sides(n_a: int) -> tuple[slice, slice]:

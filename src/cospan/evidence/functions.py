@@ -11,6 +11,7 @@ What is learned never sees which set a row belongs to, so labels may be exchange
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -370,6 +371,18 @@ def deviation(values: Floats) -> float:
     low, high = float(values.min()), float(values.max())
     size = max(abs(low), abs(high))
     return 0.0 if low == high else size * float((values / size).std())
+
+
+def correlation(x: NDArray[np.floating], y: NDArray[np.floating]) -> float:
+    """Of two columns; 0 where one does not vary."""
+    x, y = x - x.mean(), y - y.mean()
+    size = math.sqrt(float(x @ x) * float(y @ y))
+    return float(x @ y) / size if size else 0.0
+
+
+def fisher_z(r: float) -> float:
+    """A correlation on a scale where it has the same noise anywhere."""
+    return math.atanh(min(max(r, -0.999), 0.999))
 
 
 def legendre(u: Floats) -> tuple[Floats, Floats, Floats, Floats]:

@@ -17,8 +17,8 @@ from cospan.base.tolerance import LEAST_VARIANCE
 
 from .findings import Finding
 from .repeats import IN_BOTH
-from .tables import FeatureChange, FeatureTable
 from .test import share_z
+from .verdict import FeatureChange, FeatureTable
 
 if TYPE_CHECKING:
     from cospan.data import ColumnProfile, SetProfile

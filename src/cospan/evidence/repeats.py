@@ -78,7 +78,13 @@ def _pairs(
     if len(rows) < 4:
         return np.zeros(3), np.zeros(3), np.zeros(3, dtype=bool)
     group = np.unique(group[rows], return_inverse=True)[1]
-    pairs = _pair_counts(rows, group, n_a, len(key), permutations, seed)
+    rng, size = np.random.default_rng(seed), np.bincount(group)
+    pairs = np.empty((permutations + 1, 3))  # the true labels, then random ones
+    for k in range(permutations + 1):
+        place = rows if k == 0 else rng.choice(len(key), len(rows), replace=False)
+        in_a = np.bincount(group, place < n_a, minlength=len(size))
+        in_b = size - in_a
+        pairs[k] = in_a @ (in_a - 1) / 2, in_b @ (in_b - 1) / 2, in_a @ in_b
     z = (pairs[0] - pairs[1:].mean(axis=0)) / np.maximum(pairs[1:].std(axis=0), 0.5)
     return pairs[0], z, (z > CLEARLY) & (pairs[0] > pairs[1:].max(axis=0))
 
@@ -93,21 +99,6 @@ def _by_chance(columns: Sequence[Floats], n_a: int) -> Floats:
         p = np.bincount(code[:n_a], minlength=k) / n_a
         q = np.bincount(code[n_a:], minlength=k) / n_b
         found *= [p @ p, q @ q, p @ q]
-    return found
-
-
-def _pair_counts(
-    rows: NDArray[np.intp], group: NDArray[np.intp], n_a: int, n: int, permutations: int, seed: int
-) -> Floats:
-    """Pairs within A, within B and across, for the true labels and then for random ones."""
-    rng = np.random.default_rng(seed)
-    size = np.bincount(group)
-    found = np.empty((permutations + 1, 3))
-    for k in range(permutations + 1):
-        place = rows if k == 0 else rng.choice(n, len(rows), replace=False, shuffle=True)
-        in_a = np.bincount(group, place < n_a, minlength=len(size))
-        in_b = size - in_a
-        found[k] = in_a @ (in_a - 1) / 2, in_b @ (in_b - 1) / 2, in_a @ in_b
     return found
 
 
