@@ -120,7 +120,7 @@ def test_torch_frames_have_torch_prototypes():
     ("side", "n", "options", "message"),
     [
         ("C", 1, {}, "side is 'C'"),
-        ("A", 0, {}, "n is 0; it must be a whole number"),
+        ("A", 0, {}, "n must be a whole number of at least 1, not 0"),
         ("A", 13, {}, "n is 13, but the frame has 12 directions"),
         ("A", 1, {"span": "linear"}, 'Prototypes belong to span="affine"'),
     ],

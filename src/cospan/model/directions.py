@@ -23,7 +23,7 @@ import numpy as np
 import scipy.linalg
 
 from cospan.base import arrays
-from cospan.base.checks import as_option, is_real
+from cospan.base.checks import as_count, as_option, is_real
 from cospan.base.tables import make_dataframe
 from cospan.base.tolerance import at_infinity
 from cospan.base.types import Array, Bools, DataFrame, Floats, Index, Record
@@ -54,10 +54,6 @@ class Directions:
     vectors : array, (n, d)
         The directions as unit vectors in feature space.
     feature_names : tuple of str or None
-    x, y : array, (p, n) and (q, n), or None
-        The coefficients of Theorem 2, where the frame kept U and V: with A and B the prepared
-        rows (:meth:`JointFrame.prepared`), ``A.T @ x[:, i] = B.T @ y[:, i] = vectors[i]``, and
-        ``arctan2(‖x‖, ‖y‖)`` is the angle. NaN for directions that one set lacks.
     shifts : array, (n,)
         How far B's mean lies from A's along the direction, in pooled spreads.
     differences : array (n,) or None
@@ -83,8 +79,6 @@ class Directions:
     lengths: Array
     vectors: Array
     feature_names: tuple[str, ...] | None
-    x: Array | None = field(repr=False)
-    y: Array | None = field(repr=False)
     shifts: Array = field(repr=False)
     differences: Array | None = field(repr=False)
 
@@ -96,12 +90,6 @@ class Directions:
         c, s = arrays.pick(frame.c, index), arrays.pick(frame.s, index)
         xp = arrays.namespace(rows)
         lengths = xp.sqrt(xp.sum(rows * rows, axis=1))
-        r, k, _ = frame.blocks
-        x = y = None
-        if frame.U is not None and frame.V is not None:
-            shared = (index >= r) & (index < r + k)
-            x = _coefficients(frame.U, index, c * lengths, shared)
-            y = _coefficients(frame.V, index - r, s * lengths, shared)
         return cls(
             index=index,
             c=c,
@@ -110,8 +98,6 @@ class Directions:
             lengths=lengths,
             vectors=rows / lengths[:, None],
             feature_names=frame.feature_names,
-            x=x,
-            y=y,
             shifts=arrays.pick(frame.shifts, index),
             differences=arrays.pick(frame.differences, index) if frame.geometry.affine else None,
         )
@@ -132,12 +118,10 @@ class Directions:
     def __getitem__(self, chosen: Any) -> Directions:
         """Some of them: a slice, a mask, or positions (one position keeps a table of one)."""
         positions = np.atleast_1d(np.arange(len(self))[chosen])
-        picked: Record = {
-            one.name: arrays.pick(value, positions, 1 if one.name in "xy" else 0)
-            for one in fields(self)
-            if one.name != "feature_names" and (value := getattr(self, one.name)) is not None
-        }
-        return replace(self, **picked)
+        held = {one.name: getattr(self, one.name) for one in fields(self)}
+        names = held.pop("feature_names")
+        picked: Record = {k: x if x is None else arrays.pick(x, positions) for k, x in held.items()}
+        return Directions(**picked, feature_names=names)
 
     def to_frame(self, backend: str | None = None) -> DataFrame:
         """A dataframe: index, block, degrees, c, s, shift, length, and part of the difference."""
@@ -151,15 +135,6 @@ class Directions:
     def __repr__(self) -> str:
         counts = ", ".join(f"{name}: {np.sum(self.block == name)}" for name in BLOCK_NAMES)
         return f"Directions({len(self)}; {counts})"
-
-
-def _coefficients(left: Array, columns: Index, weights: Array, shared: Bools) -> Array:
-    """u / (c‖h‖), for A = U diag(c) H makes Aᵀu = c h; NaN for directions that are not shared."""
-    xp = arrays.namespace(left)
-    none = xp.full((left.shape[0], 1), math.nan, dtype=left.dtype)
-    known = xp.concat((left, none), axis=1)
-    found = arrays.pick(known, np.where(shared, columns, left.shape[1]), axis=1)
-    return found / xp.where(weights > 0, weights, xp.ones_like(weights))[None, :]
 
 
 def extreme_directions(frame: JointFrame, side: str, n: int = 1) -> Directions:
@@ -186,8 +161,7 @@ def extreme_directions(frame: JointFrame, side: str, n: int = 1) -> Directions:
     >>> extreme_directions(frame, "A", 3).degrees.round(1)
     array([ 8.6, 10.1, 14.3])
     """
-    side = as_option(side, "side", ("A", "B"))
-    shared = _shared_index(frame, n)
+    side, shared = as_option(side, "side", ("A", "B")), _shared_index(frame, n)
     return Directions.of(frame, shared[:n] if side == "A" else shared[::-1][:n])
 
 
@@ -211,15 +185,13 @@ def shared_directions(frame: JointFrame, n: int = 1) -> Directions:
 
 def _shared_index(frame: JointFrame, n: int) -> Index:
     r, k, _ = frame.blocks
-    check_count(n, k, "shared direction")
+    _check_count(n, k, "shared direction")
     return np.arange(r, r + k)
 
 
-def check_count(n: object, available: int, what: str) -> None:
+def _check_count(n: Any, available: int, what: str) -> None:
     """Is n a number of directions that there are?"""
-    if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1:
-        raise InputError(f"n is {n!r}; it must be a whole number of at least 1.")
-    if n > available:
+    if as_count(n, "n") > available:
         raise InputError(
             f"n is {n}, but the frame has {available} {what}{'' if available == 1 else 's'}; "
             "ask for fewer" + (", or fit it with shrinkage > 0." if not available else ".")
@@ -328,7 +300,7 @@ def _kept(
         return np.asarray(distance >= band)
     if shared_above is not None:
         return shared_mask(frame, shared_above)
-    check_count(n, frame.rank, "direction")
+    _check_count(n, frame.rank, "direction")
     if frame.geometry.affine:
         distance = arrays.to_numpy(frame.differences)
     # Directions that only one set has are all equally far from 45°: the longer one goes first.
@@ -413,7 +385,7 @@ def prototypes(frame: JointFrame, side: str, n: int = 1) -> Prototypes:
         raise InputError(
             "Prototypes need directions that both sets have; fit the frame with shrinkage."
         )
-    check_count(n, frame.rank, "direction")
+    _check_count(n, frame.rank, "direction")
     half = 0.5 * arrays.to_numpy(frame.shifts)
     places = zip(frame.form()[1], (-half, half), strict=True)
     forms = [_form(weight, at, frame.dof) for weight, at in places]
