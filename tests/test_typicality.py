@@ -8,7 +8,7 @@ from scipy.stats import kstest
 from cospan import AlignmentAngleClassifier, JointFrame, Summary, compare
 from cospan.base.tails import tail_p_values
 from cospan.errors import InputError
-from cospan.model import Alignment, Typicality, below_rate, strange_p
+from cospan.model import Alignment, Typicality, below_rate
 
 
 def pair(seed=0, n=200, d=4):
@@ -121,7 +121,9 @@ def test_false_alarms_stay_at_the_stated_rate():
         rng = np.random.default_rng([seed, 1])
         new = rng.normal(size=(100, 4))
         odd = rng.normal(size=(100, 4)) + np.array([6.0, -6, 0, 0])
-        named = below_rate(strange_p(JointFrame.fit(A, B).align(np.concatenate([new, odd]))), 0.1)
+        frame = JointFrame.fit(A, B)
+        squared = frame.squared_costs(np.concatenate([new, odd]))
+        named = below_rate(frame.typicality.strange(squared), 0.1)
         assert named[100:].mean() > 0.9
         shares.append(named[:100].sum() / max(named.sum(), 1))
     assert np.mean(shares) < 0.1

@@ -19,7 +19,6 @@ from cospan.base.tables import without_formulas
 from cospan.base.types import Floats, Values
 from cospan.comparison.scoring import Scored
 from cospan.errors import InputError, needed
-from cospan.model import score_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,15 +40,14 @@ def score_columns(names: Sequence[str], name: str, scored: Scored) -> dict[str, 
 'suspicion': [0.25], 'typicality x': [1.0], 'typicality y': [0.5], 'weight x': [0.75], \
 'weight y': [0.25]}
     """
+    head = {"set": np.broadcast_to(np.asarray(name), scored.ids.shape), "id": scored.ids}
     if scored.alignment is not None:
-        return score_table(
-            scored.alignment, name, scored.ids, scored.own, typicality=scored.typicality
-        )
+        a, b = scored.typicality.T
+        usual = {"typicality_a": a, "typicality_b": b}
+        return head | scored.alignment.columns() | usual | {"suspicion": scored.suspicion}
     called = np.array(names)
     first, second = scored.nearest.T
-    return {
-        "set": np.broadcast_to(np.asarray(name), scored.ids.shape),
-        "id": scored.ids,
+    return head | {
         "nearest": called[first],
         "second": called[second],
         "theta": np.degrees(scored.theta),

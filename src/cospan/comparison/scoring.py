@@ -34,7 +34,6 @@ from cospan.model import (
     UsualRows,
     below_rate,
     calibrated_weights,
-    suspicion_of,
 )
 
 NEITHER_RATE = 0.05  # of the rows called like no set, those that may be so by mistake
@@ -182,7 +181,10 @@ class Scored(NamedTuple):
     @property
     def suspicion(self) -> Floats:
         """(n,): 1 minus the probability of the row's set; NaN where it has none."""
-        return suspicion_of(self.weights, self.own)
+        if self.own is None:
+            return np.full(len(self.weights), np.nan)
+        own = self.weights[np.arange(len(self.own)), self.own]
+        return np.where(self.own < 0, np.nan, 1 - own)
 
 
 def pair_angle(weights: Floats, i: int | Index, j: int | Index) -> Floats:

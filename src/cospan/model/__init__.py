@@ -7,13 +7,7 @@ and angles. `set_model` is the model and `scoring` its scorer, with `typicality`
 an `alignment`; `directions` and `attribution` say what it is made of. `many` has K sets' frame.
 """
 
-from cospan.model.alignment import (
-    Alignment,
-    LeaveOneOut,
-    score_table,
-    strange_p,
-    suspicion_of,
-)
+from cospan.model.alignment import Alignment, LeaveOneOut
 from cospan.model.attribution import Attribution, Effect, attribute
 from cospan.model.calibration import (
     Calibration,
@@ -49,6 +43,6 @@ __all__ = [
     "SetCosts", "SetModel", "SetRows", "Settings", "Typicality", "UsualRows", "angles_of",
     "attribute", "below_rate", "calibrated_weights", "extreme_directions",
     "fit_calibration", "in_feature_units", "landmark_map", "log_losses",
-    "log_odds_of", "mapped_summary", "prototypes", "score_map", "score_table", "set_number",
-    "settled", "shared_directions", "shared_mask", "strange_p", "suspicion_of", "tried_rows",
+    "log_odds_of", "mapped_summary", "prototypes", "score_map", "set_number",
+    "settled", "shared_directions", "shared_mask", "tried_rows",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 
 from cospan.base import arrays
 from cospan.base.tolerance import RELATIONAL_SHARE
-from cospan.base.types import Array, Bools, Floats, Index, Values
+from cospan.base.types import Array, Bools, Values
 from cospan.errors import InputError
 from cospan.model.calibration import Calibration, angles_of
 from cospan.model.typicality import Typicality, below_rate
@@ -171,7 +171,25 @@ class Alignment:
                 "This alignment has no typicality: the frame had no rows to compare with (a bare "
                 'summary, a truncated frame or weighting="frame"); fit the frame to rows.'
             )
-        return below_rate(strange_p(self), NEITHER_RATE)
+        costs = [arrays.to_numpy(cost) for cost in (self.cost_a, self.cost_b)]
+        squared = np.stack(costs, axis=1).astype(np.float64) ** 2
+        return below_rate(self.typicality.strange(squared), NEITHER_RATE)
+
+    def columns(self) -> dict[str, Values]:
+        """What tables of scores hold of it, angles in degrees."""
+        theta, cost_a, cost_b, shares, outside, relational = (
+            arrays.to_numpy(getattr(self, name)) for name in _COLUMNS
+        )
+        return {
+            "theta": np.degrees(theta),
+            "cost_a": cost_a,
+            "cost_b": cost_b,
+            "share_a": shares[:, 0],
+            "share_shared": shares[:, 1],
+            "share_b": shares[:, 2],
+            "outside": outside,
+            "relational": relational,
+        }
 
     def predict(self, threshold: float = math.pi / 4) -> Array:
         """0 for A where θ ≤ `threshold` (radians), else 1 for B."""
@@ -216,55 +234,3 @@ class LeaveOneOut(NamedTuple):
 
     a: Alignment
     b: Alignment
-
-
-def score_table(
-    scored: Alignment,
-    sets: Any,
-    ids: Any,
-    own: Index | None,
-    typicality: Floats,
-) -> dict[str, Values]:
-    """The columns of a table of scores, angles in degrees.
-
-    `sets` is what to write in the column "set", for all rows or one by one; `own` says of which
-    set each row is, or labelled with (0: A, 1: B, -1: none); `typicality` (n, 2) is how usual it is
-    for each set.
-    """
-    theta, cost_a, cost_b, shares, outside, relational = (
-        arrays.to_numpy(getattr(scored, name)) for name in _COLUMNS
-    )
-    return {
-        "set": np.broadcast_to(np.asarray(sets), len(theta)),
-        "id": np.asarray(ids),
-        "theta": np.degrees(theta),
-        "cost_a": cost_a,
-        "cost_b": cost_b,
-        "share_a": shares[:, 0],
-        "share_shared": shares[:, 1],
-        "share_b": shares[:, 2],
-        "outside": outside,
-        "relational": relational,
-        "typicality_a": typicality[:, 0],
-        "typicality_b": typicality[:, 1],
-        "suspicion": suspicion_of(arrays.to_numpy(scored.posterior), own),
-    }
-
-
-def suspicion_of(weights: Floats, own: Index | None) -> Floats:
-    """1 minus the probability of each row's own set; NaN where it has none (-1).
-
-    >>> suspicion_of(np.array([[0.75, 0.25], [0.5, 0.5]]), np.array([0, -1]))
-    array([0.25,  nan])
-    """
-    if own is None:
-        return np.full(len(weights), np.nan)
-    return np.where(own < 0, np.nan, 1 - weights[np.arange(len(own)), own])
-
-
-def strange_p(alignment: Alignment) -> Floats:
-    """(n,): the p-values behind :attr:`Alignment.neither`; NaN where nothing is known."""
-    if alignment.typicality is None:
-        return np.full(len(alignment), np.nan)
-    costs = [arrays.to_numpy(cost) for cost in (alignment.cost_a, alignment.cost_b)]
-    return alignment.typicality.strange(np.stack(costs, axis=1).astype(np.float64) ** 2)
