@@ -369,12 +369,9 @@ def test_fidelity_names_copies_and_impossible_rows_and_writes_them(tmp_path):
     assert "1 of 200 synthetic rows are like no real row" in run(*given).stdout
 
 
-@pytest.mark.parametrize(
-    ("options", "shown"), [([], "blood_pressure rose"), (["--pictures"], "digit 4 and digit 9")]
-)
-def test_demo_ends_with_the_path_of_a_report(tmp_path, options, shown):
-    result = run("demo", *options, "-o", tmp_path / "demo.html")
-    assert shown in result.stdout
+def test_demo_ends_with_the_path_of_a_report(tmp_path):
+    result = run("demo", "-o", tmp_path / "demo.html")
+    assert "blood_pressure rose" in result.stdout
     assert result.stdout.splitlines()[-1] == str((tmp_path / "demo.html").resolve())
     assert "<!doctype html>" in (tmp_path / "demo.html").read_text(encoding="utf-8").lower()
 

@@ -6,6 +6,7 @@ Exit codes: 0 done; 1 it failed, with one sentence on stderr; 2 wrong usage; 3 d
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -288,20 +289,21 @@ def fidelity(
 @app.command()
 def demo(
     output: Annotated[Path, _output("Where the report goes.")] = Path("cospan-demo.html"),
-    pictures: Annotated[
-        bool, Option("--pictures", help="Handwritten fours and nines instead of a table.")
-    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Compare two groups of patients and write a report."""
     with Terminal(quiet) as terminal:
         from cospan.cli.commands import run_demo
 
-        run_demo(terminal, output, pictures)
+        run_demo(terminal, output)
 
 
 def main() -> None:
     """Run the command line; the console script and ``python -m cospan`` call this."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _stop)
     try:
         try:
             app(prog_name="cospan")
@@ -312,3 +314,10 @@ def main() -> None:
     except OSError as error:
         silence_stdout()
         sys.exit(f"error: cannot write to standard output: {error.strerror or error}.")
+
+
+def _stop(number: int, frame: object) -> None:
+    """A signal asked the process to end: it unwinds, so that temporary files go."""
+    name = signal.Signals(number).name
+    print(f"error: stopped by {name}; nothing half-written was left behind.", file=sys.stderr)
+    sys.exit(128 + number)

@@ -6,8 +6,6 @@ may not write (over what it reads) is said before the work begins.
 
 from __future__ import annotations
 
-import fnmatch
-import glob
 import os
 import shlex
 import sys
@@ -22,7 +20,7 @@ from cospan.base.files import check_output
 from cospan.base.text import plural, printable
 from cospan.cli.gates import Gate, broken
 from cospan.cli.terminal import Terminal
-from cospan.comparison import Comparison
+from cospan.comparison import Comparison, audit_labels
 from cospan.comparison import compare as compare_sets
 from cospan.comparison.opening import told_apart
 from cospan.comparison.score_files import (
@@ -39,7 +37,6 @@ from cospan.data import (
     Table,
     encode,
     encode_by,
-    folders_below,
     notes_of,
     open_source,
     set_names,
@@ -65,10 +62,6 @@ _PATIENTS = (
     "Are they still like those it knows? (442 patients, from scikit-learn; age itself is not "
     "among the columns.)\n\n"
 )
-_DIGITS = (
-    "What distinguishes a handwritten 4 from a 9? (scikit-learn's pictures, 8 by 8 pixels.)\n\n"
-)
-
 Options: TypeAlias = dict[str, Any]  # arguments of the function behind a command
 
 
@@ -233,11 +226,8 @@ def audit(
     reading: Options,
 ) -> None:  # fmt: skip
     """Check the labels of a table against the geometry of its classes."""
-    from cospan.comparison import audit_labels
-    from cospan.comparison.rows import looking_elsewhere
-
     if output is not None:
-        check_places([check_table_path(output)], [data, *files_among(label)])
+        check_places([check_table_path(output)], [data, label])
     terminal.progress(f"reading {data}", 0, None)
     source = encode([open_source(data, label=label, **reading)])[0]
     table = source.read()
@@ -253,16 +243,12 @@ def audit(
     if output is not None:
         write_table(output, columns)
     conflicts = np.flatnonzero(columns["flagged"])
-    listed = conflicts[:top].tolist()
+    worst = [{key: value[i] for key, value in columns.items()} for i in conflicts[:top].tolist()]
     if as_json:
-        worst = [{key: value[i] for key, value in columns.items()} for i in listed]
-        counts = {"rows": len(table.ids), "flagged": len(conflicts)}
+        counts = {"rows": len(order), "flagged": len(conflicts)}
         terminal.json({**counts, "worst": worst, "inseparable": found.inseparable})
     else:
-        elsewhere = int(
-            looking_elsewhere(found.weights, np.searchsorted(found.classes, found.labels)).sum()
-        )
-        terminal.lines(_audit_lines(columns, len(table.ids), len(conflicts), listed, elsewhere))
+        terminal.lines(_audit_lines(worst, len(order), len(conflicts)))
     named = [" and ".join(printable(one, 28) for one in pair) for pair in found.inseparable]
     if named:
         more = f" and {plural(len(named) - 3, 'more pair')}" if len(named) > 3 else ""
@@ -274,21 +260,13 @@ def audit(
         terminal.note(f"wrote {output}")
 
 
-def _audit_lines(
-    columns: dict[str, Any], n: int, flagged: int, listed: list[int], elsewhere: int
-) -> Iterator[tuple[str, str]]:
+def _audit_lines(worst: Sequence[Options], n: int, flagged: int) -> Iterator[tuple[str, str]]:
     yield "title", f"{plural(flagged, 'label')} of {n:,} in conflict with the angle of the row"
-    for i in listed:
-        name, label, other = (
-            printable(columns[key][i], 28) for key in ("id", "label", "suggested")
-        )
-        yield "plain", f"  {name}  {label} → {other}  suspicion {columns['suspicion'][i]:.3f}"
-    if flagged > len(listed):
-        yield "plain", f"  … and {flagged - len(listed):,} more"
-    if elsewhere > flagged:
-        rows = f"{plural(elsewhere, 'row')} of {n:,}"
-        yield "plain", f"{rows} look more like another class: compare counts these, audit only"
-        yield "plain", "labels that stand out: classes that overlap have such rows anyway."
+    for row in worst:
+        name, label, other = (printable(row[key], 28) for key in ("id", "label", "suggested"))
+        yield "plain", f"  {name}  {label} → {other}  suspicion {row['suspicion']:.3f}"
+    if flagged > len(worst):
+        yield "plain", f"  … and {flagged - len(worst):,} more"
 
 
 def synthetic_rows(
@@ -332,14 +310,12 @@ def profile(terminal: Terminal, data: Sequence[str], output: Path, options: Opti
     terminal.note(f"wrote {output} ({max(1, round(output.stat().st_size / 1e3)):,} kB)")
 
 
-def run_demo(terminal: Terminal, output: Path, pictures: bool = False) -> None:
+def run_demo(terminal: Terminal, output: Path) -> None:
     """Compare and report what comes with scikit-learn."""
     check_places([output], [])
     format_of(output)
-    terminal.text(_DIGITS if pictures else _PATIENTS)
-    options: Options = {"image_shape": (8, 8)} if pictures else {}
-    sets = digits() if pictures else patients()
-    found = compare_sets(sets, progress=terminal.progress, **options)
+    terminal.text(_PATIENTS)
+    found = compare_sets(patients(), progress=terminal.progress)
     finish(terminal, found, Outputs())
     write(found, output)
     terminal.text(f"Open the report in a browser:\n{output.resolve()}")
@@ -361,14 +337,6 @@ def patients() -> dict[str, Source]:
     return found
 
 
-def digits() -> dict[str, Any]:
-    """Handwritten fours and nines."""
-    from sklearn.datasets import load_digits
-
-    pictures, digit = load_digits(return_X_y=True)
-    return {f"digit {k}": pictures[digit == k] for k in (4, 9)}
-
-
 # ---- where files may go --------------------------------------------------------------------------
 
 
@@ -377,7 +345,7 @@ def _check_compare(
 ) -> None:
     if outputs.scores is not None:
         check_table_path(outputs.scores)
-    inputs = [*sets, score, *files_among(options.get("label"))]
+    inputs = [*sets, score, options.get("label")]  # a label may be a file beside the rows
     check_places((*outputs.reports, outputs.scores, outputs.save), inputs)
     for path in outputs.reports:
         format_of(path)
@@ -398,54 +366,26 @@ def _check_monitor(reference: str, data: Sequence[str], outputs: Outputs) -> Non
 
 
 def check_places(outputs: Sequence[Path | None], inputs: Sequence[str | None]) -> None:
-    """No output may replace an input or another output, by whichever name.
+    """No output may replace an input, go into a folder that is one, or replace another output.
 
     >>> check_places([Path("report.html")], ["a.csv", "b.csv"])
-    >>> check_places([Path("a.csv")], ["a.csv", "b.csv"])
+    >>> check_places([Path("a.html"), Path("a.html")], ["a.csv", "b.csv"])
     Traceback (most recent call last):
         ...
-    cospan.errors.InputError: cannot write a.csv: it is an input; choose another name.
+    cospan.errors.InputError: cannot write a.html: another output goes there; choose another name.
     """
-    given = [text for text in inputs if text and "\0" not in text]
-    named = {name for text in given for name in (text, str(split_part(text)[0]))}
-    taken: dict[str, str] = {}
+    names = {name for text in inputs if text for name in (text, str(split_part(text)[0]))}
+    there = {name: Path(name).resolve() for name in names if os.path.exists(name)}
+    taken: set[Path] = set()
     for path in filter(None, outputs):
-        check_output(path)
-        place = os.path.realpath(path)
-        reason = taken.get(place) or next(filter(None, (_conflict(place, n) for n in named)), None)
-        if reason is not None:
+        place, reason = check_output(path).resolve(), ""
+        for name, source in there.items():
+            if place.exists() and place.samefile(source):
+                reason = "it is an input"
+            elif source.is_dir() and source in place.parents:
+                reason = f"it is inside the folder {name}, which is an input"
+        if place in taken and not (place.exists() and not place.is_file()):  # but a stream
+            reason = "another output goes there"
+        if reason:
             raise InputError(f"cannot write {path}: {reason}; choose another name.")
-        if not Path(place).exists() or Path(place).is_file():  # several may go to one stream
-            taken[place] = "another output goes there"
-
-
-def _conflict(place: str, name: str) -> str | None:
-    """Why a file at `place` would be in the way of an input: a file, a folder or a pattern."""
-    source = os.path.realpath(name)
-    if place == source:
-        return "it is an input"
-    folders = list(folders_below(Path(source))) if os.path.isdir(source) else []
-    for folder in (source, *(os.path.realpath(folder) for folder, _ in folders)):
-        if folders and place.startswith(os.path.join(folder, "")):
-            return f"it is inside the folder {name}, which is an input"
-    if Path(place).match(source) or ("**" in source and fnmatch.fnmatch(place, source)):
-        return f"the pattern {name}, which is an input, matches it"
-    files = [str(folder / file) for folder, inside in folders for file in inside]
-    there = files or ([name] if os.path.exists(name) else glob.glob(name, recursive=True))
-    for file in there:
-        if os.path.realpath(file) == place or _same_file(file, place):
-            what = f"{file} in a folder that is an input" if files else f"the input {file}"
-            return f"it is the same file as {what}"
-    return None
-
-
-def _same_file(first: str, second: str) -> bool:
-    try:
-        return os.path.samefile(first, second)
-    except OSError:
-        return False
-
-
-def files_among(*names: str | None) -> list[str]:
-    """Those that are files: a label may be a column's name, or a file beside the rows."""
-    return [name for name in names if name and "\0" not in name and os.path.isfile(name)]
+        taken.add(place)

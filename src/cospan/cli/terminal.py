@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import sys
 import textwrap
 import threading
@@ -59,14 +58,12 @@ class Terminal:
         self._timer = threading.Timer(PATIENCE, self._start_bars)
         self._timer.daemon = True
         self._said: set[str] = set()
-        self._handlers: dict[signal.Signals, Any] = {}
         self._caught: warnings.catch_warnings[Any] = warnings.catch_warnings()
 
     def __enter__(self) -> Self:
         for stream in (sys.stdout, sys.stderr):  # one without Unicode shows '?' for an angle
             if isinstance(stream, TextIOWrapper):
                 stream.reconfigure(errors="replace")
-        self._handlers = unwinding_signals()
         self._caught.__enter__()
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", CospanWarning)
@@ -83,11 +80,6 @@ class Terminal:
     ) -> None:
         self.stop_progress()
         self._caught.__exit__(kind, error, trace)
-        for number, handler in self._handlers.items():
-            signal.signal(number, handler)
-        if isinstance(error, Stopped):
-            self.error(f"stopped by {error.name}; nothing half-written was left behind.")
-            raise typer.Exit(error.exit_code)
         if error is None or self._debug or isinstance(error, _TYPERS_OWN):
             return
         sentence = _sentence(error)
@@ -244,34 +236,6 @@ def _sentence(error: BaseException) -> str | None:
             "run again with COSPAN_DEBUG=1 and report what it prints."
         )
     return None
-
-
-# ---- what the system hands a command -----------------------------------------------------------
-
-
-class Stopped(BaseException):
-    """A signal asked the process to end: it unwinds, so that temporary files go."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.name = signal.Signals(number).name
-        self.exit_code = 128 + number
-
-
-def unwinding_signals() -> dict[signal.Signals, Any]:
-    """Let the signals that end a process unwind it; returns the handlers to put back."""
-    if threading.current_thread() is not threading.main_thread():
-        return {}  # only the main thread may set handlers
-
-    def stop(number: int, frame: object) -> None:
-        raise Stopped(number)
-
-    wanted = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    ending = {number: signal.getsignal(number) for number in wanted}
-    ending = {n: handler for n, handler in ending.items() if handler is signal.SIG_DFL}
-    for number in ending:
-        signal.signal(number, stop)
-    return ending
 
 
 def silence_stdout() -> None:

@@ -16,7 +16,7 @@ left out, with the reason.
 from .columns import READINGS, ZONE, boolean_pair, coded, family, numbers, parsed
 from .encoding import Encoder, check_same_features, encode, encode_by
 from .opening import open_source
-from .paths import folders_below, set_names, split_part
+from .paths import set_names, split_part
 from .plan import ColumnPlan, ColumnProfile, EncodingPlan, SchemaChange, SetProfile
 from .source import Chunk, Options, Source, listing, notes_of, read_ahead
 from .tables import Table
@@ -40,7 +40,6 @@ __all__ = [
     "encode",
     "encode_by",
     "family",
-    "folders_below",
     "listing",
     "notes_of",
     "numbers",
