@@ -208,9 +208,9 @@ BAD = {
     "folder of two kinds": bad(
         lambda t: (parquet(t), write(t / "x.csv", "a\n1"), t)[2], ".csv", ".parquet"
     ),
-    "unknown ending": bad(lambda t: write(t / "x.doc", "hi"), "'.doc'", "Parquet"),
-    "a pickle": bad(lambda t: write(t / "x.pkl", b"\x80\x04K."), "x.pkl", "pickle"),
-    "one image": bad(lambda t: images(t) / "good0.png", "single image", "folder"),
+    "unknown ending": bad(lambda t: write(t / "x.doc", "hi"), "x.doc", "Parquet"),
+    "a pickle": bad(lambda t: write(t / "x.pkl", b"\x80\x04K."), "x.pkl", "is none of"),
+    "one image": bad(lambda t: images(t) / "good0.png", "a folder"),
     "device": bad(lambda t: "/dev/null", "/dev/null", "neither"),
     "part of a file without parts": bad(lambda t: f"{npy(t)}::x", "no part 'x'", error=InputError),
     # text
@@ -228,13 +228,15 @@ BAD = {
     "truncated parquet": bad(truncated_parquet, "x.parquet", "Parquet"),
     "damaged page": bad(parquet_with_a_damaged_page, "x.parquet", "Parquet"),
     "csv called parquet": bad(
-        lambda t: write(t / "x.parquet", "a,b\n1,2\n"), "x.parquet", "begins like text"
+        lambda t: write(t / "x.parquet", "a,b\n1,2\n"), "x.parquet", "not begin like Parquet"
     ),
-    "npy called parquet": bad(lambda t: npy(t).rename(t / "x.parquet"), "begins like NPY"),
-    "parquet called csv": bad(lambda t: parquet(t, name="x.csv"), "begins like Parquet"),
+    "npy called parquet": bad(lambda t: npy(t).rename(t / "x.parquet"), "not begin like Parquet"),
+    "parquet called csv": bad(lambda t: parquet(t, name="x.csv"), "not begin like text"),
     "parquet without rows": bad(lambda t: parquet(t, TABLE.slice(0, 0)), "x.parquet", "no rows"),
     "truncated arrow": bad(truncated_arrow, "x.arrow"),
-    "old feather": bad(lambda t: write(t / "x.feather", b"FEA1" + bytes(20)), "Feather version 1"),
+    "old feather": bad(
+        lambda t: write(t / "x.feather", b"FEA1" + bytes(20)), "not begin like Arrow"
+    ),
     "files with different columns": bad(
         lambda t: two_tables(t, TABLE.drop_columns(["b"])), "1.parquet", "'b'"
     ),
@@ -372,7 +374,7 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_gets_one_sentence_and_leaves_nothing(case, tmp_path, monkeypatch):
     make, parts, expected, options = BAD[case]
-    monkeypatch.setattr("cospan.data.text_files.BLOCK_BYTES", 2000)
+    monkeypatch.setattr("cospan.data.tables.BLOCK_BYTES", 2000)
     obj = make(tmp_path)
     before = sorted(tmp_path.iterdir())
     with pytest.raises(CospanError) as caught:

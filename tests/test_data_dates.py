@@ -147,7 +147,7 @@ def test_a_few_stray_texts_are_missing_however_the_sets_come(how, tmp_path):
 
 
 def test_text_after_the_first_block_of_a_file_is_a_stray_too(tmp_path, monkeypatch):
-    monkeypatch.setattr("cospan.data.text_files.BLOCK_BYTES", 2000)
+    monkeypatch.setattr("cospan.data.tables.BLOCK_BYTES", 2000)
     b = strayed([])
     b.loc[b.index[-5:], "y"] = "nil"
     b.to_csv(tmp_path / "b.csv", index=False)

@@ -216,7 +216,7 @@ def test_unseen_levels_are_other_where_there_is_one(reference):
 
 
 def test_a_category_of_a_csv_may_look_like_numbers_first(tmp_path, monkeypatch):
-    monkeypatch.setattr("cospan.data.text_files.BLOCK_BYTES", 200)
+    monkeypatch.setattr("cospan.data.tables.BLOCK_BYTES", 200)
     (tmp_path / "x.csv").write_text("\n".join(["zone,x", *(["07,1"] * 100), "B1,2"]))
     source = opened(tmp_path / "x.csv", categorical=["zone"])
     assert source.feature_names == ("zone = 07", "zone = B1", "x")

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from cospan import Profile, compare, gsvds, monitor
-from cospan.data import text_files
+from cospan.data import tables as data_tables
 from cospan.errors import InputError, SourceError
 from opened import opened as open_source
 
@@ -25,7 +25,7 @@ def csv(path, content):
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """In proportion: what took 4 MB of text takes 64 kB."""
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", 2**16)
+    monkeypatch.setattr(data_tables, "BLOCK_BYTES", 2**16)
 
 
 @pytest.mark.filterwarnings("ignore::cospan.errors.CospanWarning")

@@ -12,7 +12,8 @@ from cospan import compare
 from cospan.base.tables import without_formulas
 from cospan.base.text import harmless
 from cospan.cli import app
-from cospan.data import encode, open_source, text_files
+from cospan.data import encode, open_source
+from cospan.data import tables as data_tables
 from cospan.errors import InputError, SourceError
 
 rng = np.random.default_rng(0)
@@ -74,8 +75,8 @@ def test_lines_are_counted_where_values_have_several(tmp_path):
 
 
 def test_an_endless_line_is_told_in_one_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", 2**14)
-    monkeypatch.setattr(text_files, "MAX_LINE_BYTES", 2**18)
+    monkeypatch.setattr(data_tables, "BLOCK_BYTES", 2**14)
+    monkeypatch.setattr(data_tables, "MAX_LINE_BYTES", 2**18)
     said = r"has a line of more than 262,144 bytes; see whether a quotation mark is never closed\.$"
     endless = (b"a,b\n1," + b"7" * 2**20, b"a,b\n" + b"1,2\n" * 9 + b"1" * 2**20)
     for number, content in enumerate(endless):

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cospan.base.types import Bools, Floats, Index, Values
+from cospan.errors import needed
 
 __all__ = [
     "AMBIGUOUS", "PARTS", "PLAIN", "READINGS", "ZONE", "arrow_csv", "as_texts", "boolean_pair",
@@ -36,7 +37,8 @@ class _Later:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        found = getattr(import_module(self._name), attribute)
+        with needed("Reading a table"):
+            found = getattr(import_module(self._name), attribute)
         setattr(self, attribute, found)
         return found
 

@@ -249,7 +249,7 @@ class EncodedRows(Source):
         super().__init__(name, table.options, (table.n_rows, plan.n_features), dtype)
         self.plan, self.profiles, self.feature_names = plan, profiles, plan.feature_names
         self._clean = plan.filled
-        self._changes, self._notes, self._table = changes, table.notes, table
+        self._changes, self.known, self._table = changes, table.known, table
 
     def _blocks(self, size: int, met: list[Note]) -> Iterator[Chunk]:
         encoder = Encoder(self.plan, self.dtype, self.name, self.profiles)

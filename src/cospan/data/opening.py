@@ -15,14 +15,13 @@ import numpy as np
 from cospan.base.notes import Note
 from cospan.base.text import first_line
 from cospan.base.types import Data, Option
-from cospan.errors import InputError, SourceError, needed
+from cospan.errors import InputError, SourceError
 
 from .arrays import ArrayRows, DaskRows, idx_rows, is_array, is_idx, npy_rows, npz_rows
-from .images import ImageRows
+from .images import EmbeddedImages, EmbeddedTexts, ImageRows
 from .paths import (
     FORMATS,
     IMAGE_SUFFIXES,
-    OBJECT,
     check_readable,
     files_below,
     kind_of,
@@ -32,11 +31,10 @@ from .paths import (
     suffix_of,
 )
 from .source import Options, Source, listing
-from .tables import ArrowFiles, ParquetFiles, Table, object_table
-from .text_files import TextFiles
+from .tables import ArrowFiles, ParquetFiles, Table, TextFiles, object_table
 
 #: The formats of tables, and what reads them.
-TABLES: dict[str, type[ArrowFiles | TextFiles]] = {
+TABLES: dict[str, type[ArrowFiles]] = {
     "text": TextFiles,
     "Parquet": ParquetFiles,
     "Arrow": ArrowFiles,
@@ -112,8 +110,6 @@ def open_source(obj: Data, *, name: str | None = None, **options: Option) -> Sou
     try:
         found = _opened(obj, given, name)
         if given.text is not None and isinstance(found, Table):
-            from .embedded import EmbeddedTexts
-
             found = EmbeddedTexts(found, given.text)
     except MemoryError as error:
         raise SourceError(
@@ -121,7 +117,7 @@ def open_source(obj: Data, *, name: str | None = None, **options: Option) -> Sou
             "columns with columns=."
         ) from error
     found.name = name or found.name
-    if given.embed is not None and not any(note.code == "embedding" for note in found.notes):
+    if given.embed is not None and not any(note.code == "embedding" for note in found.known):
         raise InputError(
             f"{found.name}: there is nothing to embed, so embed= has no use; name a column of "
             "texts with text=, or give a folder of images."
@@ -164,34 +160,26 @@ def _opened(obj: Data, options: Options, name: str | None) -> Source | Table:
 def _open_path(text: str, options: Options) -> Source | Table:
     """A file or folder, or one array of a file (``file::part``)."""
     path, part = split_part(text)
-    if part is not None and not path.exists() and Path(text).exists():
-        path, part = Path(text), None
     check_readable(path)
-    kind = "folder" if path.is_dir() else "IDX" if is_idx(path) else kind_of(path)
-    if kind == "zip (NPZ)":
+    if path.is_dir():
+        return _open_folder(path, options)
+    kind = "IDX" if is_idx(path) else kind_of(path)
+    if kind == "NPZ":
         return npz_rows(path, part, options)
     if part is not None:
         raise InputError(f"{path}: is not an NPZ file and has no part {part!r}.")
-    if kind == "folder":
-        return _open_folder(path, options)
-    if kind == "IDX":
-        return idx_rows(path, options)
-    return npy_rows(path, options) if kind == "NPY" else _open_tables([path], path, kind, options)
+    if kind in TABLES:
+        return TABLES[kind]([path], options, path.name)
+    return idx_rows(path, options) if kind == "IDX" else npy_rows(path, options)
 
 
 def _open_folder(path: Path, options: Options) -> Source | Table:
-    if any((path / marker).is_file() for marker in ("zarr.json", ".zarray", ".zgroup")):
-        raise SourceError(f"{path}: {OBJECT}.")
     with reading(path, "a folder"):
         files = list(files_below(path))
     images = [file for file in files if file.suffix.lower() in IMAGE_SUFFIXES]
     tables = [file for file in files if FORMATS.get(suffix_of(file)) in TABLES]
     if len(images) > len(tables):
-        if options.embed is None:
-            return ImageRows(path, images, options)
-        from .embedded import EmbeddedImages
-
-        return EmbeddedImages(path, images, options)
+        return (ImageRows if options.embed is None else EmbeddedImages)(path, images, options)
     if not tables:
         raise SourceError(
             f"{path}: holds no images and no CSV, Parquet or Arrow files"
@@ -206,13 +194,7 @@ def _open_folder(path: Path, options: Options) -> Source | Table:
     for file in tables:
         check_readable(file)
         kind_of(file)
-    return _open_tables(tables, path, FORMATS[suffix_of(tables[0])], options)
-
-
-def _open_tables(files: list[Path], root: Path, kind: str, options: Options) -> Table:
-    with needed(f"{root}: reading tables"):
-        import pyarrow  # noqa: F401 - only whether it is there
-    return TABLES[kind](files, options, root.name or str(root))
+    return TABLES[FORMATS[suffix_of(tables[0])]](tables, options, path.name or str(path))
 
 
 # ---- standard input ----------------------------------------------------------------------------
@@ -251,19 +233,17 @@ def _open_stdin(options: Options) -> Source | Table:
         copy = _COPIES[stream] = _Copy(stream)
     if copy.size == 0:
         raise SourceError(f"{STDIN}: is empty.")
-    kind = sniff(copy.path)
-    if kind not in ("NPY", "text"):
-        raise SourceError(f"{STDIN}: holds {kind}; only CSV and NPY can be piped in.")
     text = (
         f"Standard input ({copy.size:,} bytes) was copied to a temporary file, because the rows "
         "are read more than once."
     )
-    if kind == "NPY":
-        rows = npy_rows(copy.path, options)
-        rows._notes = (Note("copied", text),)
-        return rows
-    with needed(f"{STDIN}: reading tables"):
-        import pyarrow  # noqa: F401 - only whether it is there
-    table = TextFiles([copy.path], options, STDIN, copy)
-    table.notes = (Note("copied", text),)
-    return table
+    kind = sniff(copy.path)
+    if kind not in ("NPY", "text"):
+        raise SourceError(f"{STDIN}: holds {kind}; only CSV and NPY can be piped in.")
+    found: Source | Table = (
+        npy_rows(copy.path, options)
+        if kind == "NPY"
+        else TextFiles([copy.path], options, STDIN, copy)
+    )
+    found.known = (Note("copied", text),)
+    return found

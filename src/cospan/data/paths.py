@@ -6,7 +6,6 @@ import difflib
 import errno
 import os
 import re
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,28 +13,19 @@ from pathlib import Path
 from cospan.base.text import first_line
 from cospan.errors import CospanError, SourceError
 
-#: First bytes of the formats read here (and of some that users try).
+#: First bytes of what is read here.
 MAGIC = {
     b"PAR1": "Parquet",
     b"ARROW1": "Arrow",
     b"\xff\xff\xff\xff": "Arrow",
     b"\x93NUMPY": "NPY",
-    b"PK\x03\x04": "zip (NPZ)",
-    b"PK\x05\x06": "zip (NPZ)",
+    b"PK\x03\x04": "NPZ",
+    b"PK\x05\x06": "NPZ",
     **{bytes((0, 0, kind)): "IDX" for kind in (8, 9, 11, 12, 13, 14)},
-    b"\x89HDF": "HDF5",
     b"\x1f\x8b": "gzip",
     b"BZh": "bzip2",
     b"\xfd7zXZ\x00": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
-    b"FEA1": "Feather version 1",
-    b"\x89PNG": "an image",
-    b"\xff\xd8\xff": "an image",
-    b"GIF8": "an image",
-    b"%PDF": "PDF",
-    b"\x80\x04": "pickle",
-    b"\x80\x05": "pickle",
-    b"SQLite format 3": "SQLite",
 }
 #: What a file with this ending must begin like.
 FORMATS = {
@@ -43,7 +33,7 @@ FORMATS = {
     **dict.fromkeys((".arrow", ".feather", ".ipc", ".arrows"), "Arrow"),
     **dict.fromkeys((".csv", ".tsv", ".tab", ".txt"), "text"),
     ".npy": "NPY",
-    ".npz": "zip (NPZ)",
+    ".npz": "NPZ",
 }
 PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 ENDING = re.compile(
@@ -52,29 +42,13 @@ ENDING = re.compile(
 IMAGE_SUFFIXES = frozenset(
     (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm", ".pbm")
 )
-#: Formats that users try, and what they can do instead.
-OBJECT = "is read by its own library: open it in Python and pass the array in it"
-CONVERTIBLE = {
-    **dict.fromkeys(
-        (".xlsx", ".xls", ".xlsm", ".ods"), "is a spreadsheet; save the sheet as CSV or Parquet"
-    ),
-    **dict.fromkeys(
-        (".pt", ".pth", ".ckpt"),
-        "is a file of PyTorch, which can run code when loaded; save it as NPY",
-    ),
-    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "is JSON; save it as a table, CSV or Parquet"),
-    **dict.fromkeys((".h5", ".hdf5", ".hdf", ".zarr", ".safetensors"), OBJECT),
-    ".cospan": "is not data but what cospan keeps of it; name the data that it was made from",
-}
-READABLE = "CSV, Parquet, Arrow, NPY, NPZ, IDX, or a folder of images"
-#: A web or cloud address; Path has made one slash of the two.
-URL = re.compile(r"(?i)(https?|ftp|s3|gs|gcs|hf|abfss?|az|hdfs):/")
+READABLE = "CSV, Parquet, Arrow, NPY, NPZ, IDX, or a folder of these or of images"
 
 
 def split_part(text: str) -> tuple[Path, str | None]:
     """``"file.npz::name"`` into the file and the name of the array in it."""
     path, mark, part = text.rpartition("::")
-    if mark and path:
+    if mark and path and not Path(text).exists():
         return Path(path).expanduser(), part
     return Path(text).expanduser(), None
 
@@ -116,8 +90,6 @@ def check_readable(path: Path) -> None:
 @contextmanager
 def reading(path: Path | str, kind: str) -> Iterator[None]:
     """Turn what goes wrong inside other libraries into one sentence about the file."""
-    from zipfile import BadZipFile
-
     try:
         yield
     except (CospanError, Warning):
@@ -127,8 +99,6 @@ def reading(path: Path | str, kind: str) -> Iterator[None]:
             f"{path}: does not fit into the memory there is; take fewer columns with columns=, or "
             "save it in smaller pieces."
         ) from error
-    except (EOFError, zlib.error, BadZipFile) as error:
-        raise SourceError(f"{path}: is damaged or cut short ({first_line(error)}).") from error
     except Exception as error:
         # A damaged file can make a library fail in any way; each is said of the file.
         reason = f"cannot be read as {kind} ({first_line(error)})"
@@ -152,18 +122,13 @@ def kind_of(path: Path) -> str:
         wanted = packed if packed and FORMATS[suffix] == "text" else FORMATS[suffix]
         if content != wanted:
             raise SourceError(
-                f"{path}: begins like {content} and not like {wanted}; it is damaged or has the "
-                "wrong ending."
+                f"{path}: does not begin like {wanted}; it is damaged or has the wrong ending."
             )
         return FORMATS[suffix]
-    if suffix in IMAGE_SUFFIXES:
-        raise SourceError(f"{path}: is a single image; give the folder that holds the images.")
-    if suffix in CONVERTIBLE:  # before the first bytes: many formats are zip files
-        raise SourceError(f"{path}: {CONVERTIBLE[suffix]}.")
-    if content != "text" and content in FORMATS.values():
+    # Other formats are zip files, too.
+    if content in ("Parquet", "Arrow", "NPY") or (content == "NPZ" and not suffix):
         return content
-    what = f"has the ending {path.suffix!r}" if content == "text" else f"begins like {content}"
-    raise SourceError(f"{path}: {what}, which is none of {READABLE}.")
+    raise SourceError(f"{path}: is none of {READABLE}; save it as one of these.")
 
 
 def files_below(folder: Path) -> Iterator[Path]:
@@ -197,10 +162,8 @@ def _refuse_folder(error: OSError) -> None:
 
 def _not_there(path: Path) -> str:
     parent = path.parent
-    if URL.match(str(path)):
-        return f"{path}: is not a file here; cospan reads local files only, so download it first."
     if not parent.is_dir():
-        return f"{path}: there is no folder {parent}."
+        return f"{path}: there is no folder {parent} on this machine."
     near = difflib.get_close_matches(path.name, os.listdir(parent), n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     return f"{path}: there is no such file or folder.{hint}"

@@ -281,7 +281,7 @@ class Source:
     met: tuple[Note, ...] = ()
     _clean = False  # whether its blocks hold usual numbers only
     _changes: tuple[SchemaChange, ...] = ()
-    _notes: tuple[Note, ...] = ()  # known when it was opened
+    known: tuple[Note, ...] = ()
 
     def __init__(
         self, name: str, options: Options, shape: tuple[int | None, int], dtype: np.dtype
@@ -299,7 +299,7 @@ class Source:
     def notes(self) -> tuple[Note, ...]:
         """What a user should know about how the rows are read; more after they were."""
         own = () if self.plan is None else self.plan.notes()
-        return tuple(dict.fromkeys((*self._notes, *self.met, *own)))
+        return tuple(dict.fromkeys((*self.known, *self.met, *own)))
 
     @property
     def changes(self) -> tuple[SchemaChange, ...]:

@@ -1,28 +1,44 @@
 """Tables: columns of any kind as Arrow batches, as often as asked, never many of them in memory.
 
 A :class:`Table` has a schema and batches; what its columns mean is learned by calls (``learn``).
-Its kinds are dataframes, anything that streams Arrow, Parquet and Arrow files and folders of them;
-text files have a module of their own.
+Its kinds are dataframes, anything that streams Arrow, Parquet, Arrow and text files and folders of
+them. Of text files every column is read as text: what it means is decided later, over all rows and
+all sets, so a column never has to be read again because its first rows looked different.
 """
 
 from __future__ import annotations
 
+import csv
+import io
+import lzma
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
 from cospan.base.notes import Note
-from cospan.base.text import first_line
+from cospan.base.text import first_line, is_number
 from cospan.base.types import Data, DataFrame, Values
-from cospan.errors import InputError, SourceError, needed
+from cospan.errors import InputError, SourceError
 
-from .columns import decoded, family, pa, plain_batch, plain_schema, pq, values_of
-from .paths import reading
+from .columns import (
+    MISSING_TEXTS,
+    arrow_csv,
+    decoded,
+    family,
+    pa,
+    plain_batch,
+    plain_schema,
+    pq,
+    values_of,
+)
+from .paths import reading, sniff
 from .source import Chunk, Options, classes_in, even, listing, taken
 
 #: Rows read at a time to learn labels and what columns hold.
@@ -33,8 +49,17 @@ JOINED_BYTES = 2**25
 DECODE_BYTES = 6 * 2**20
 #: All column buffers of a Parquet file together take about this much.
 BUFFER_BYTES = 32 * 2**20
-#: The name under which pandas writes an index that has none.
+#: Blocks of a text file, and the part of it that its layout is found from.
+BLOCK_BYTES, HEAD_BYTES = 4 * 2**20, 2**20
+#: Lines may be longer than a block, up to this; Arrow holds some copies of the longest.
+MAX_LINE_BYTES = 16 * BLOCK_BYTES
+#: A table of more columns is one that was written the wrong way round, or is not a table.
+MOST_COLUMNS = 50_000
+DELIMITERS = ",;\t|"
+#: The name under which pandas writes an index that has none; in text files it has none there.
 INDEX = "__index_level_0__"
+
+TEXT = "CSV encoded as UTF-8"
 
 
 class Table:
@@ -58,7 +83,7 @@ class Table:
     ) -> None:
         self.name, self.options, self.n_rows = name, options, n_rows
         self.schema = plain_schema(schema)
-        self.notes: tuple[Note, ...] = ()
+        self.known: tuple[Note, ...] = ()
         names = schema.names
         twice = sorted(name for name, times in Counter(names).items() if times > 1)
         if twice:
@@ -102,34 +127,33 @@ class Table:
             for start in range(0, batch.num_rows, size):
                 yield plain_batch(batch.slice(start, size), columns)
 
-    def all_blocks(self, columns: Sequence[str], size: int) -> Iterator[Chunk]:
-        """These columns of all rows, with identifiers, labels and groups."""
-        wanted = list(dict.fromkeys([*columns, *self._beside.values()]))
-        start = 0
-        for batch in self.batches(wanted, size):
-            stop = start + batch.num_rows
-            found: dict[str, Values | None] = {"id": np.arange(start, stop)}
-            for one, given in self._given.items():
-                if given is not None and stop > len(given):
-                    raise InputError(
-                        f"{self.name}: has more rows than the {len(given):,} labels or groups "
-                        "given."
-                    )
-                found[one] = None if given is None else given[start:stop]
-            found |= {one: values_of(batch.column(c)) for one, c in self._beside.items()}
-            ids, labels, groups = found["id"], found["label"], found["groups"]
-            assert ids is not None
-            start = stop
-            rows = batch if len(wanted) == len(columns) else batch.select(list(columns))
-            yield Chunk(rows, ids, labels, groups=groups)
-
     def blocks(
         self, columns: Sequence[str], size: int, met: list[Note] | None = None
     ) -> Iterator[Chunk]:
         """These columns of the rows asked for, with what lies beside them, in blocks of `size`."""
-        rows = taken(self.all_blocks(columns, size), self.options, self.name, met)
+        rows = taken(self._all_blocks(columns, size), self.options, self.name, met)
         # Where texts are long, blocks are short.
         return even(rows, size, max(JOINED_BYTES, 8 * size * len(columns)))
+
+    def _all_blocks(self, columns: Sequence[str], size: int) -> Iterator[Chunk]:
+        """These columns of all rows, with identifiers, labels and groups."""
+        wanted = list(dict.fromkeys([*columns, *self._beside.values()]))
+        start = 0
+        for batch in self.batches(wanted, size):
+            own = slice(start, start + batch.num_rows)
+            start = own.stop
+            found: dict[str, Values | None] = {"id": np.arange(own.start, own.stop)}
+            for one, given in self._given.items():
+                if given is not None and own.stop > len(given):
+                    raise InputError(
+                        f"{self.name}: has more rows than the {len(given):,} labels or groups "
+                        "given."
+                    )
+                found[one] = None if given is None else given[own]
+            found |= {one: values_of(batch.column(c)) for one, c in self._beside.items()}
+            ids, labels, groups = found["id"], found["label"], found["groups"]
+            assert ids is not None
+            yield Chunk(batch.select(list(columns)), ids, labels, groups=groups)
 
     def classes(self) -> list[object]:
         """The different labels, from a pass over the label alone."""
@@ -162,9 +186,6 @@ def object_table(obj: Data, options: Options, name: str | None) -> Table | None:
     streams = hasattr(of_type, "__arrow_c_stream__")
     if not (pandas or lazy or streams or isinstance(obj, Mapping)):
         return None
-    with needed("Reading a table"):
-        import pyarrow as pa
-
     if hasattr(obj, "__dask_graph__"):
         return DaskTable(obj, options, name or "dask")
     obj = obj.collect() if lazy else obj
@@ -248,30 +269,36 @@ class DaskTable(Table):
 
 
 class ArrowFiles(Table):
-    """Arrow IPC: the file format (Feather) and the stream format, memory-mapped; one or several."""
+    """Arrow IPC: the file format (Feather) and the stream format, memory-mapped; one or several.
+
+    `copy` is what has to live as long as this: the temporary file of standard input.
+    """
 
     kind = "Arrow"
 
-    def __init__(self, files: Sequence[Path], options: Options, name: str) -> None:
-        self._files = list(files)
+    def __init__(
+        self, files: Sequence[Path], options: Options, name: str, copy: object = None
+    ) -> None:
+        self._copy = copy
+        self._said = {file: str(file) if copy is None else name for file in files}
         n_rows: int | None = 0
         schema: pa.Schema | None = None
-        for file in self._files:
-            with reading(file, self.kind):
+        for file, said in self._said.items():
+            with reading(said, self.kind):
                 own, rows = self._look_into(file)
                 str(own.names)  # names that are no text come to light here, not later
             n_rows = None if rows is None or n_rows is None else n_rows + rows
-            schema = own if schema is None else _united(schema, own, file, self._files[0])
+            schema = own if schema is None else _united(schema, own, file, files[0])
         if n_rows == 0:
             raise SourceError(f"{name}: has no rows.")
         super().__init__(name, schema, options, n_rows)
 
     def _batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
-        for file in self._files:
-            with reading(file, self.kind):
+        for file, said in self._said.items():
+            with reading(said, self.kind):
                 for batch in self._read(file, list(columns), size):
                     # Offsets beyond their buffer would end the process, not only this function.
-                    batch.validate(full=True)
+                    batch.validate(full=self.kind != TEXT)
                     yield batch
 
     def _look_into(self, file: Path) -> tuple[pa.Schema, int | None]:
@@ -322,6 +349,176 @@ class ParquetFiles(ArrowFiles):
             rows = min(size, max(1 if row > DECODE_BYTES else 64, DECODE_BYTES // max(1, row)))
             # Asking for "a" also gives a column "a.b"; it is taken out again.
             yield from parquet.iter_batches(rows, columns=columns)
+
+
+class TextFiles(ArrowFiles):
+    """Delimited text as a table, plain or packed.
+
+    The first line names the columns unless it consists of numbers (then they are f0, f1, ...);
+    a first line that counts 0, 1, 2, ... is a header all the same, as dataframes without column
+    names write it.
+    """
+
+    kind = TEXT
+    index = ""
+    _delimiter, _header, _block = "", True, 0  # of the first file
+
+    def _look_into(self, file: Path) -> tuple[pa.Schema, int | None]:
+        delimiter, header, names = _layout(file, self._said[file])
+        if not self._delimiter:
+            self._delimiter, self._header, self._block = delimiter, header, BLOCK_BYTES
+        with opened_text(file) as stream:
+            pieces = iter(lambda: stream.read(2**20), b"")
+            marks = sum(bytes(piece).count(b'"') for piece in pieces)
+        if marks % 2:  # one is never closed, or part of a value: 5" is a length
+            self._find_fault(file, (), None)
+        return pa.schema([pa.field(column, pa.string()) for column in names]), None
+
+    def _read(self, file: Path, columns: list[str], size: int) -> Iterator[pa.RecordBatch]:
+        """The file's batches; where a line is longer than a block, with larger ones from there."""
+        done = 0
+        while True:
+            seen = 0
+            try:
+                with self._open(file, columns) as reader:
+                    for batch in reader:
+                        seen += batch.num_rows
+                        if seen > done:
+                            yield batch.slice(batch.num_rows - (seen - done))
+                            done = seen
+                return
+            except pa.ArrowInvalid as error:
+                self._find_fault(file, columns, error)
+                if self._block >= MAX_LINE_BYTES:
+                    raise _too_long(self._said[file]) from error
+                self._block = MAX_LINE_BYTES
+
+    def _find_fault(self, file: Path, columns: Sequence[str], cause: Exception | None) -> None:
+        """Say which line and column of the file is wrong; nothing if none is."""
+        own: list[str] = []  # the lines of one row
+        names: list[str] = []
+        said = self._said[file]
+
+        def lines(text: IO[str]) -> Iterator[str]:
+            while line := text.readline(MAX_LINE_BYTES):
+                if len(line) == MAX_LINE_BYTES:
+                    raise _too_long(said)
+                own.append(line)
+                yield line
+
+        with opened_text(file) as stream:
+            text = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
+            rows = csv.reader(lines(text), delimiter=self._delimiter, strict=True)
+            while True:
+                own.clear()
+                line = rows.line_num + 1  # where a row begins; blank lines are no rows
+                try:
+                    fields = next(rows, None)
+                except csv.Error as error:
+                    if "larger than" in str(error) and len(own) == 1:
+                        return
+                    fields = next(csv.reader(own[:1], delimiter=self._delimiter))
+                    if "expected after" not in str(error):  # else text follows a closed mark
+                        column = repr(names[len(fields) - 1]) if names[len(fields) - 1 :] else 1
+                        raise SourceError(
+                            f"{said}: line {line} opens a quotation mark in column {column} that "
+                            "is never closed; close it."
+                        ) from error
+                if fields is None:
+                    return
+                if not fields:
+                    continue
+                names = names or (fields if self._header else [f"f{i}" for i in range(len(fields))])
+                if len(fields) != len(names):
+                    raise SourceError(
+                        f"{said}: line {line} has {len(fields)} fields where the first line has "
+                        f"{len(names)}."
+                    ) from cause
+                for name, field in zip(names, fields, strict=True):
+                    wrong = any("\udc80" <= character <= "\udcff" for character in field)
+                    if not field.isascii() and name in columns and wrong:
+                        raise SourceError(
+                            f"{said}: column {name!r} holds text in line {line} that is not UTF-8; "
+                            "save the file as UTF-8, or leave the column out with drop=."
+                        ) from cause
+
+    def _open(self, file: Path, columns: Sequence[str]) -> arrow_csv.CSVStreamingReader:
+        """A reader of these columns as text."""
+        return arrow_csv.open_csv(
+            opened_text(file),
+            read_options=arrow_csv.ReadOptions(
+                block_size=self._block, autogenerate_column_names=not self._header
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=self._delimiter, newlines_in_values=True
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                include_columns=list(columns),
+                column_types=dict.fromkeys(columns, pa.string()),
+                strings_can_be_null=True,
+                null_values=MISSING_TEXTS,
+            ),
+        )
+
+
+def _too_long(said: str) -> SourceError:
+    return SourceError(
+        f"{said}: has a line of more than {MAX_LINE_BYTES:,} bytes; see whether a quotation mark "
+        "is never closed."
+    )
+
+
+def opened_text(file: Path) -> pa.NativeFile:
+    """The bytes of a text file, unpacked where it is packed."""
+    if sniff(file) == "xz":
+        return pa.PythonFile(lzma.open(file), "r")
+    return pa.input_stream(str(file), compression="detect")
+
+
+def _layout(file: Path, said: str) -> tuple[str, bool, list[str]]:
+    """The delimiter, whether the first line names the columns, and their names."""
+    with reading(said, TEXT), opened_text(file) as stream:
+        head = bytes(stream.read(HEAD_BYTES))
+        while len(lines := _filled(head)) < 2 and len(head) < MAX_LINE_BYTES:
+            if not (more := stream.read(HEAD_BYTES)):
+                break
+            head += more
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise SourceError(f"{said}: is encoded as UTF-16; save it as UTF-8.")
+    if b"\0" in head:
+        raise SourceError(f"{said}: is not a text file, so it cannot be read as CSV.")
+    if not lines:
+        raise SourceError(f"{said}: holds nothing but blank space.")
+    text = head.decode("utf-8-sig", "replace")
+    line = lines[0].decode("utf-8-sig", "replace")
+    delimiter = max(DELIMITERS, key=line.count)
+    if line.count(delimiter) >= MOST_COLUMNS:
+        raise SourceError(
+            f"{said}: its first line has {line.count(delimiter) + 1:,} columns, and at most "
+            f"{MOST_COLUMNS:,} are read from text; see whether rows and columns are exchanged, or "
+            "save it as an array (.npy) or as Parquet."
+        )
+    fields: list[str] = []
+    for whole in (io.StringIO(text, newline=""), [line]):  # a quotation mark may stay open
+        with suppress(csv.Error):
+            rows = csv.reader(whole, delimiter=delimiter)
+            fields = fields or next(row for row in rows if row)
+    if not fields:
+        raise SourceError(
+            f"{said}: its first line has a field of more than {csv.field_size_limit():,} letters, "
+            "which is not the name of a column; see whether it is a table."
+        )
+    counting = [str(i) for i in range(len(fields))]
+    counted = len(fields) > 1 and fields in (counting, ["", *counting[:-1]])
+    header = counted or not all(is_number(field) for field in fields)
+    if header and len(lines) < 2:
+        raise SourceError(f"{said}: has no rows below its header.")
+    return delimiter, header, fields if header else [f"f{i}" for i in range(len(fields))]
+
+
+def _filled(text: bytes) -> list[bytes]:
+    """The first two lines that are not blank."""
+    return list(islice((line for line in text.splitlines() if line.strip()), 2))
 
 
 def _united(first: pa.Schema, other: pa.Schema, file: Path, first_file: Path) -> pa.Schema:
