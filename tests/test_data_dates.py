@@ -7,11 +7,10 @@ import pytest
 from cospan import compare
 from cospan.data import encode_by, open_source
 from cospan.errors import InputError
-from cospan.wording import sentence
 from opened import learn_plan, opened
 
 N = 400
-CLOCK, SPAN = "time of day of t", "time from start to end"
+CLOCK = "time of day of t"
 
 
 def table(seed=0, start="2024-01-01", days=100, hour=14.0, n=N):
@@ -37,7 +36,7 @@ def changed(found):
 def test_times_of_day_are_hours_to_the_second(write):
     one = table()
     source = opened(one.assign(t=write(one["t"])))
-    assert source.plan[CLOCK].of == ("t",)
+    assert source.plan[CLOCK].of == "t"
     true = (one["t"] - one["t"].dt.normalize()).dt.total_seconds() / 3600
     rows = source.read().rows[:, source.feature_names.index(CLOCK)]
     np.testing.assert_allclose(rows % 24, true, rtol=0, atol=1e-9)
@@ -83,32 +82,7 @@ def test_rows_to_score_may_lack_the_times():
     assert any("the sets' mean is put in" in note.text for note in found.warnings)
 
 
-# The time between dates -------------------------------------------------------------------------
-
-
-def spans(seed, start="2024-01-01", late=0):
-    rng = np.random.default_rng(seed)
-    begin = pd.Timestamp(start) + pd.to_timedelta(rng.integers(0, 100, N), "D")
-    end = begin + pd.to_timedelta(rng.integers(1, 8, N) + late, "D")
-    return pd.DataFrame({"x": rng.normal(size=N), "start": begin, "end": end})
-
-
-def test_a_date_that_moved_against_another_is_told():
-    a, b = spans(0), spans(1, late=365)
-    assert plan_of(a, b)["end"].kind == "time"
-    found = compare(a, b, n_permutations=19)
-    assert changed(found) == {SPAN}
-    told = f"'{SPAN}' rose from 4 d to 369 d, mostly beyond the range of A."
-    assert told in found.verdict.sentences
-    (note,) = (note for note in found.verdict.quality if note.kind == "times")
-    assert sentence(note, ("A", "B")).startswith("end ends on 2024-04-1")
-    assert any(note.text.startswith("end is not compared") for note in found.warnings)
-
-
-def test_sets_of_different_times_differ_in_no_span():
-    found = compare(spans(0), spans(1, "2025-01-01"), n_permutations=19)
-    assert SPAN in found.feature_names
-    assert changed(found) == set()
+# Periods --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("days", "aside"), [(95, True), (40, False)])
@@ -117,6 +91,7 @@ def test_periods_that_hardly_overlap_are_set_aside(days, aside):
     found = compare(table(1), table(2, start=start))  # a hundred days each
     assert ("t" not in [one.name for one in found.features]) == aside
     assert (found.p > 0.01) == aside
+    assert [one.column for one in found.verdict.quality if one.kind == "times"] == ["t"] * aside
 
 
 # Strays -----------------------------------------------------------------------------------------
@@ -207,9 +182,3 @@ def test_the_order_of_day_and_month_is_not_guessed():
         plan_of(pd.DataFrame({"t": texts}))
     made = pd.DataFrame({"t": [*texts, "31/01/2020 9:00"]})
     assert plan_of(made)["t"].reading == "day/month/year"
-
-
-# Huge whole numbers -----------------------------------------------------------------------------
-
-
-# Labels ----------------------------------------------------------------------------------------

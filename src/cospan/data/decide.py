@@ -12,15 +12,14 @@
 4. What gives the set away by construction would hide what else changed, and is **set aside**: dates
    that hardly overlap, whole numbers that count the rows on from set to set, and columns that
    hardly vary within each set. Another unit or an offset is what a user wants to know.
-5. A date has a **time of day** that sets of different times share, and two dates have a **time
-   between them**: a clock that is off, and a date that moved, show there.
+5. A date has a **time of day** that sets of different times share: a clock that is off shows there.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from heapq import nsmallest
 from itertools import pairwise
@@ -28,7 +27,6 @@ from itertools import pairwise
 import numpy as np
 
 from cospan.base.tolerance import WITHIN_MINUTE
-from cospan.errors import InputError
 
 from .columns import AMBIGUOUS, PLAIN, READINGS, boolean_pair, chosen, hours_of
 from .learn import Held, looks_like_identifier, may_be_identifier
@@ -36,6 +34,8 @@ from .plan import ABSURD, EMPTY, HOLDS, SCHEMA, TRUTH, ColumnPlan, SchemaChange
 
 #: Why a column of numbers is not a feature.
 ROW_NUMBERS = "row identifiers: whole numbers that hardly repeat"
+#: Why dates are not compared.
+TIMES = "its dates hardly overlap in all sets"
 #: Levels that get a feature of their own.
 MOST_FREQUENT = 30
 NEARLY_ALL, HALF = 0.9, 0.5
@@ -86,12 +86,12 @@ def decide_column(
         return _left(column.name, ABSURD if absurd else EMPTY), None
     if len(parts) > 1 and not asked and not parts[0].forced:
         if column.kind == "date" and _times_apart(column, parts):
-            reason = _order_of_times(column, parts, names)
-            return ColumnPlan(column.name, "time", reason, column.reading), None
+            return ColumnPlan(column.name, "time", TIMES, column.reading), None
         if reason := _row_counter(column, parts) or _constant_within(column, parts, names):
             return ColumnPlan(column.name, "set aside", reason), None
-    fill = _shares_of(column, parts) if category else (mean_of(column, parts),)
-    return replace(column, fill=fill, indicator=_has_gaps(column, parts)), None
+    gaps = any(part.gaps(column) for part in parts)
+    fill = column.fill if category else (_mean(column, parts),)
+    return replace(column, fill=fill, indicator=gaps), None
 
 
 def _kind_of(parts: Parts, asked: bool) -> ColumnPlan | None:
@@ -121,7 +121,7 @@ def _from_text(name: str, parts: Parts, found: set[str]) -> ColumnPlan | None:
     texts = _texts(parts)
     others = found - {"text", "dictionary"}
     if parts[0].forced == "number":
-        return _forced_number(name, texts, parts)
+        return _forced_number(name, texts)
     few = all(len(text.levels) <= SPELLINGS for text in texts)
     pair = boolean_pair({x for text in texts for x in text.levels}) if few else None
     if pair is not None and others <= {"boolean"}:
@@ -145,18 +145,13 @@ def _from_text(name: str, parts: Parts, found: set[str]) -> ColumnPlan | None:
     return _category(name, parts)
 
 
-def _forced_number(name: str, texts: Parts, parts: Parts) -> ColumnPlan:
+def _forced_number(name: str, texts: Parts) -> ColumnPlan:
     """The reading that fits most values; the others count as missing."""
     fits = {
         reading: sum(text.fits(reading) for text in texts)
         for reading in ("point", "thousands", "comma", "iso date", *READINGS)
     }
     best = max(fits, key=lambda reading: fits[reading])
-    if not fits[best] and all(part.values is None for part in parts):
-        example = next((text.odd for text in texts), "")
-        raise InputError(
-            f"Column {name!r} holds no numbers (but {example!r}, for one); take it out of numeric=."
-        )
     kind = READINGS[best].kind
     return ColumnPlan(name, kind, reading="" if best == PLAIN[kind] else best)
 
@@ -179,7 +174,12 @@ def _category(name: str, parts: Parts) -> ColumnPlan:
     )
     share = {level: sum(t.levels.get(level, 0) / t.count for t in texts) for level in first}
     first.sort(key=lambda level: (-share[level], level))
-    return ColumnPlan(name, "category", levels=tuple(first), other=len(total) > MOST_FREQUENT)
+    fill = [share[level] / len(texts) for level in first]
+    if other := len(total) > MOST_FREQUENT:
+        further = (t.count - sum(t.levels.get(level, 0) for level in first) for t in texts)
+        rest = sum(n / t.count for n, t in zip(further, texts, strict=True))
+        fill.append(rest / len(texts))
+    return ColumnPlan(name, "category", levels=tuple(first), fill=tuple(fill), other=other)
 
 
 def _counts_rows(parts: Parts) -> bool:
@@ -245,6 +245,16 @@ def _retyped(parts: Parts, names: Sequence[str]) -> tuple[ColumnPlan, SchemaChan
     return _left(column, SCHEMA), change
 
 
+def _mean(column: ColumnPlan, parts: Parts) -> float:
+    """Mean over the sets of the mean of the values present."""
+    own = [m for m in (part.numbers(column) for part in parts) if m.count]
+    mean = sum(m.mean for m in own) / len(own)
+    size = max(abs(mean), *(m.deviation for m in own))
+    if 0 < size < math.inf:
+        mean = round(mean, FILL_DIGITS - 1 - math.floor(math.log10(size)))
+    return mean if math.isfinite(mean) else 0.0
+
+
 # ---- what gives the set away -------------------------------------------------------------------
 
 
@@ -270,14 +280,6 @@ def _times_apart(column: ColumnPlan, parts: Parts) -> bool:
     return False
 
 
-def _order_of_times(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> str:
-    """What is known of dates that hardly overlap in all sets."""
-    order = sorted(zip(parts, names, strict=True), key=lambda x: x[0].numbers(column).mean)
-    if len(order) != 2 or order[0][1] == order[1][1]:
-        return "its dates hardly overlap in all sets"
-    return f"the dates of {order[1][1]} come after those of {order[0][1]}"
-
-
 def _row_counter(column: ColumnPlan, parts: Parts) -> str:
     """Whole numbers that rise row by row, leave out few, and begin in one set after another."""
     if column.kind != "number" or not all(part.whole and part.counts_on for part in parts):
@@ -291,82 +293,21 @@ def _row_counter(column: ColumnPlan, parts: Parts) -> str:
 
 def _constant_within(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> str:
     """One value in nearly all rows of each set, and not the same in all sets."""
-    values: list[str] = []
-    for part in parts:
-        if column.kind == "category":
-            if not part.count:
-                return ""
-            value, n, count = *max(part.levels.items(), key=lambda x: x[1]), part.count
-        else:
-            found = part.numbers(column)
-            if found.count < FEWEST_ROWS:
-                return ""
-            common, n = found.commonest
-            value, count = f"{common:.10g}", found.count
-        if count < FEWEST_ROWS or n < CONSTANT * count:
-            return ""
-        values.append(value)
+    found = [part.commonest(column) for part in parts]
+    if any(count < FEWEST_ROWS or n < CONSTANT * count for _, n, count in found):
+        return ""
+    values = [value for value, _, _ in found]
     if len(set(values)) < 2:
         return ""
     said = ", ".join(f"{value} in {name}" for value, name in zip(values, names, strict=True))
     return f"it hardly varies within each set ({said})"
 
 
-# ---- what the sets hold ------------------------------------------------------------------------
+# ---- times of day ------------------------------------------------------------------------------
 
 
-def mean_of(column: ColumnPlan, parts: Parts) -> float:
-    """Mean over the sets of the mean of the values present."""
-    own = [m for m in (part.numbers(column) for part in parts) if m.count]
-    mean = sum(m.mean for m in own) / len(own)
-    size = max(abs(mean), *(m.deviation for m in own))
-    if 0 < size < math.inf:
-        mean = round(mean, FILL_DIGITS - 1 - math.floor(math.log10(size)))
-    return mean if math.isfinite(mean) else 0.0
-
-
-def _shares_of(column: ColumnPlan, parts: Parts) -> tuple[float, ...]:
-    """Mean over the sets of each level's share of the values present."""
-    rows = []
-    for text in _texts(parts):
-        counts = [text.levels.get(level, 0) for level in column.levels]
-        further = [text.count - sum(counts)] if column.other else []
-        rows.append([count / text.count for count in (*counts, *further)])
-    return tuple(sum(shares) / len(rows) for shares in zip(*rows, strict=True))
-
-
-def _has_gaps(column: ColumnPlan, parts: Parts) -> bool:
-    """Whether a value is missing, or does not read as the others do, in any of the sets."""
-    if any(part.missing or part.unread(column) for part in parts):
-        return True
-    return column.kind != "category" and any(part.numbers(column).absurd for part in parts)
-
-
-# ---- columns made of dates ---------------------------------------------------------------------
-
-
-def made_of_dates(columns: Sequence[ColumnPlan], parts: Mapping[str, Parts]) -> list[ColumnPlan]:
-    """Times of day that vary, and times between dates one of which is not compared."""
-    dates = [column for column in columns if column.kind in ("date", "time")]
-    apart = {column.name for column in dates if column.kind == "time"}
-    means = {one.name: mean_of(one, parts[one.name]) for one in dates}
-    clocks = [clock for one in dates if (clock := _clock(one, parts[one.name]))]
-    spans = [
-        ColumnPlan(
-            f"time from {first} to {last}",
-            "duration",
-            fill=(means[last] - means[first],),
-            of=(first, last),
-        )
-        for first, last in pairwise(means)
-        if apart & {first, last}
-    ]
-    gaps = {one.name for one in dates if _has_gaps(one, parts[one.name])}
-    return [replace(one, indicator=bool(gaps & set(one.of))) for one in (*clocks, *spans)]
-
-
-def _clock(column: ColumnPlan, parts: Parts) -> ColumnPlan | None:
-    """The time of day in hours; None where it is always the same, as midnight is in pure dates.
+def clock_of(column: ColumnPlan, parts: Parts) -> ColumnPlan | None:
+    """The time of day of dates; None where it is always the same, as midnight is in pure dates.
 
     The day begins in its emptiest hour: a time past midnight comes after one before midnight.
     """
@@ -382,5 +323,7 @@ def _clock(column: ColumnPlan, parts: Parts) -> ColumnPlan | None:
     minute = np.arange(MINUTES)
     hours = np.where(minute < 60 * origin, minute + MINUTES, minute) / 60
     fill = round(float(shares @ hours / len(own)), 4)
-    name = f"time of day of {column.name}"
-    return ColumnPlan(name, "time of day", fill=(fill,), of=(column.name,), origin=origin)
+    name, gaps = f"time of day of {column.name}", any(part.gaps(column) for part in parts)
+    return ColumnPlan(
+        name, "time of day", fill=(fill,), indicator=gaps, of=column.name, origin=origin
+    )

@@ -34,7 +34,7 @@ from .columns import (
     text_parts,
     truths,
 )
-from .decide import decide_column, made_of_dates
+from .decide import clock_of, decide_column
 from .learn import Held, learn_table, only_in_some
 from .plan import (
     DROPPED,
@@ -104,8 +104,7 @@ def encode_by(table: Table, plan: EncodingPlan, *, name: str | None = None) -> S
     """
     called = name or table.name
     # Dates that are not features themselves may be lacking: nothing else is made of them.
-    made = {name for one in plan.used for name in one.of}
-    there = {*table.schema.names, *(made - {one.name for one in plan.used})}
+    there = {*table.schema.names, *({c.of for c in plan.used} - {c.name for c in plan.used})}
     lacking = [column for column in plan.inputs if column not in there]
     if lacking and (len(lacking) == len(plan.inputs) or not plan.filled):
         raise InputError(
@@ -181,7 +180,9 @@ def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Sou
         plans.append(plan)
         changes += [] if change is None else [change]
     taken = {column for table in tables for column in table.schema.names}
-    plans += [one for one in made_of_dates(plans, parts) if one.name not in taken]
+    dates = [plan for plan in plans if plan.kind in ("date", "time")]
+    clocks = [clock for one in dates if (clock := clock_of(one, parts[one.name]))]
+    plans += [clock for clock in clocks if clock.name not in taken]
     alone = {column for own in columns for column in own} - shared
     plans += [ColumnPlan(column, "left out", SCHEMA) for column in sorted(alone)]
     dropped = dict.fromkeys(column for table in tables for column in table.options.drop)
@@ -341,14 +342,11 @@ class Encoder:
         """One number for each row; some are made of dates. Returns where one is missing."""
         if column.kind == "date":
             values = self._days(column.name, batch)
-        elif not column.of:
-            values = self._numbers(column, _column(batch, column.name))
+        elif column.of:
+            hours = hours_of(self._days(column.of, batch))
+            values = np.where(hours < column.origin, hours + 24, hours)
         else:
-            first, last = (self._days(name, batch) for name in (column.of[0], column.of[-1]))
-            values = last - first
-            if column.kind == "time of day":
-                hours = hours_of(first)
-                values = np.where(hours < column.origin, hours + 24, hours)
+            values = self._numbers(column, _column(batch, column.name))
         place[:] = values
         if all_usual(values):
             return None

@@ -81,16 +81,6 @@ class Numbers:
         squares = away @ away if self.weights is None else self.weights @ away**2
         return math.sqrt(float(squares) / max(1, self.count))
 
-    @property
-    def commonest(self) -> tuple[float, int]:
-        """Where nearly all values are one, this one, and how many are."""
-        if self.weights is not None:
-            place = int(self.weights.argmax())
-            return float(self.values[place]), int(self.weights[place])
-        first = np.sort(self.values[:PROBED])
-        common = first[(len(first) - 1) // 2]
-        return float(common), int(np.count_nonzero(self.values == common))
-
 
 class Held:
     """What one column of one set holds: `values`, numbers of a `family`, or texts.
@@ -104,7 +94,8 @@ class Held:
         self, name: str, array: pa.Array, forced: str = "", *, declared: bool = False, step: int = 1
     ) -> None:
         self.name, self.forced, self.declared, self.step = name, forced, declared, step
-        self.rows, self.missing, self.type_name = len(array), array.null_count, str(array.type)
+        self.rows, self.type_name = len(array), str(array.type)
+        self.missing: int = array.null_count
         self.values: Numbers | None = None
         self.count = self.padded = 0
         self._texts, self._counts = pa.array([], pa.string()), np.empty(0)
@@ -175,12 +166,6 @@ class Held:
         """The readings that fit every text."""
         return {name for name in READINGS if self.fits(name) == self.count}
 
-    @property
-    def odd(self) -> str:
-        """A text that is not a number, for messages."""
-        odd = self._texts.filter(parsed(self._texts, "point").is_null())
-        return str(odd[0]) if len(odd) else ""
-
     @cached_property
     def whole(self) -> bool:
         """Whether all numbers are whole."""
@@ -215,11 +200,30 @@ class Held:
             return Numbers(values, np.array(list(self.levels.values()), dtype=np.float64))
         return self.read_as(_reading(column))
 
-    def unread(self, column: ColumnPlan) -> int:
-        """Texts that are not what the column holds, and so count as missing."""
-        if not self.count or column.kind in ("category", "boolean", "left out", "set aside"):
-            return 0
-        return self.count - self.fits(_reading(column))
+    def gaps(self, column: ColumnPlan) -> int:
+        """Values that are missing, absurd, or not what the column holds."""
+        if column.kind in ("category", "left out", "set aside"):
+            return self.missing
+        found, texts = self.numbers(column), 0
+        if self.count and column.kind != "boolean":
+            texts = self.count - self.fits(_reading(column))
+        return self.missing + texts + found.absurd
+
+    def commonest(self, column: ColumnPlan) -> tuple[str, int, int]:
+        """The value of nearly all rows, where there is one; how many have it, or any value."""
+        if column.kind == "category":
+            value = max(self.levels, key=lambda level: self.levels[level], default="")
+            return value, self.levels.get(value, 0), self.count
+        found = self.numbers(column)
+        if not found.count:
+            return "", 0, 0
+        first = np.sort(found.values[:PROBED])
+        common = first[(len(first) - 1) // 2]
+        if found.weights is not None:
+            common = found.values[found.weights.argmax()]
+        same, weights = found.values == common, found.weights
+        n = int(np.count_nonzero(same) if weights is None else weights[same].sum())
+        return f"{common:.10g}", n, found.count
 
     def profile(self, column: ColumnPlan) -> ColumnProfile:
         """What it holds, as plain numbers."""
@@ -237,7 +241,7 @@ class Held:
         return ColumnProfile(
             column.name,
             self.rows,
-            self.missing + self.unread(column) + odd,
+            self.gaps(column) + (odd if column.kind in ("left out", "set aside") else 0),
             mean,
             deviation,
             low,
