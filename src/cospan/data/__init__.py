@@ -15,11 +15,10 @@ left out, with the reason.
 
 from .columns import READINGS, ZONE, boolean_pair, coded, family, numbers, parsed
 from .encoding import Encoder, check_same_features, encode, encode_by
-from .opening import open_source
+from .opening import Options, open_source
 from .paths import set_names, split_part
 from .plan import ColumnPlan, ColumnProfile, EncodingPlan, SchemaChange, SetProfile
-from .source import Chunk, Options, Source, listing, notes_of, read_ahead
-from .tables import Table
+from .source import Chunk, Source, Table, listing, notes_of, read_ahead
 
 __all__ = [
     "READINGS",

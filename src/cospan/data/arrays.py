@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 from numpy.lib import format as npy
@@ -25,7 +25,10 @@ from cospan.base.types import Data, Values
 from cospan.errors import InputError, SourceError
 
 from .paths import check_readable, reading, sniff
-from .source import Chunk, Options, Source, listing
+from .source import Chunk, Source, listing
+
+if TYPE_CHECKING:
+    from .opening import Options
 
 #: NumPy has no arrays of more.
 MAX_DIMENSIONS = 64

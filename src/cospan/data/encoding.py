@@ -46,8 +46,7 @@ from .plan import (
     SetProfile,
     absurd_values,
 )
-from .source import Chunk, Source, absurd, all_usual, listing
-from .tables import Table, require
+from .source import Chunk, Source, Table, absurd, all_usual, listing, require
 
 
 def encode(opened: Sequence[Source | Table], names: Sequence[str] | None = None) -> list[Source]:

@@ -23,11 +23,12 @@ from cospan.base.types import Values
 from cospan.errors import CospanError, InputError, SourceError, needed
 
 from .columns import family
-from .source import Chunk, Options, Source, listing
-from .tables import Table, require
+from .source import Chunk, Source, Table, listing, require
 
 if TYPE_CHECKING:
     from PIL import Image
+
+    from .opening import Options
 
 Model: TypeAlias = Callable[[Sequence[str] | Values], object]
 Single: TypeAlias = NDArray[np.float32]

@@ -21,8 +21,7 @@ from cospan.base.types import Floats
 
 from .columns import PLAIN, READINGS, coded, family, numbers, pa, parsed, pc, plain_values
 from .plan import ABSURD, ColumnPlan, ColumnProfile, SchemaChange
-from .source import CHUNK_BYTES, Chunk, absurd, all_usual, joined
-from .tables import LEARN_ROWS, Table
+from .source import CHUNK_BYTES, LEARN_ROWS, Chunk, Table, absurd, all_usual, joined
 
 #: A sample has at most so many rows, and takes about so many bytes.
 SAMPLE_ROWS, SAMPLE_BYTES = 2**18, 2**26

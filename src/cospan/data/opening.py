@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sys
 import tempfile
 import weakref
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -14,7 +18,7 @@ import numpy as np
 
 from cospan.base.notes import Note
 from cospan.base.text import first_line
-from cospan.base.types import Data, Option
+from cospan.base.types import Data, Option, Values
 from cospan.errors import InputError, SourceError
 
 from .arrays import ArrayRows, DaskRows, idx_rows, is_array, is_idx, npy_rows, npz_rows
@@ -30,8 +34,8 @@ from .paths import (
     split_part,
     suffix_of,
 )
-from .source import Options, Source, listing
-from .tables import ArrowFiles, ParquetFiles, Table, TextFiles, object_table
+from .source import Source, Table, listing
+from .tables import ArrowFiles, ParquetFiles, TextFiles, object_table
 
 #: The formats of tables, and what reads them.
 TABLES: dict[str, type[ArrowFiles]] = {
@@ -40,8 +44,86 @@ TABLES: dict[str, type[ArrowFiles]] = {
     "Arrow": ArrowFiles,
 }
 STDIN = "standard input"
+#: An image_size above this would make rows of more than a million features.
+MAX_PIXELS_SIZED = 2**20
+IMAGE_MODES = ("L", "RGB")
 #: Standard input is kept in a temporary file of at most this much.
 MOST_STDIN = 2**36
+
+
+# ---- options -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Options:
+    """The keyword arguments of :func:`open_source`, checked."""
+
+    label: Option = None
+    label_value: Option = None
+    groups: Option = None
+    columns: tuple[str | int, ...] | None = None
+    id_column: str | None = None
+    chunk_rows: int | None = None
+    categorical: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    image_size: tuple[int, int] | None = None
+    image_mode: str = "L"
+    text: str | None = None
+    embed: Callable[..., object] | str | None = None
+
+    @classmethod
+    def of(cls, **given: Option) -> Options:
+        """Options as a user gives them: one name for several, one size for height and width."""
+        for name in ("categorical", "numeric", "drop", "keep", "columns"):
+            value = given.get(name)
+            value = (value,) if isinstance(value, str | int) else value
+            if name != "columns":
+                given[name] = tuple(map(str, value or ()))
+            elif value is not None:
+                given[name] = tuple(value)
+        if isinstance(size := given.get("image_size"), int):
+            given["image_size"] = (size, size)
+        return cls(**given)
+
+    def __post_init__(self) -> None:
+        if self.image_mode not in IMAGE_MODES:
+            known = listing(IMAGE_MODES)
+            raise InputError(f"image_mode must be one of {known}, not {self.image_mode!r}.")
+        if self.chunk_rows is not None and self.chunk_rows < 1:
+            raise InputError(f"chunk_rows must be 1 or more, not {self.chunk_rows}.")
+        size = self.image_size
+        if size is not None and not (min(size) > 0 and math.prod(size) <= MAX_PIXELS_SIZED):
+            raise InputError(
+                f"image_size is {'x'.join(map(str, size))}, and must be positive and at most "
+                f"{MAX_PIXELS_SIZED:,} pixels; every pixel is a feature, so take for example 64."
+            )
+        twice = [column for column, n in Counter(self.columns or ()).items() if n > 1]
+        if twice or self.columns == ():
+            wrong = f"names {twice[0]!r} twice" if twice else "is empty"
+            raise InputError(f"columns {wrong}; name each feature to take once.")
+        if self.label_value is not None and self.label is None:
+            raise InputError(
+                f"label_value={self.label_value!r} needs label= to say where the classes stand."
+            )
+
+    def beside(self, option: str, n_rows: int | None, name: str) -> Values | None:
+        """Labels or groups that are an array with one entry a row; None for a column's name."""
+        given = getattr(self, option)
+        if given is None or isinstance(given, str | int | np.integer):
+            return None
+        found = np.asarray(given)
+        if found.ndim != 1 or (n_rows is not None and len(found) != n_rows):
+            rows = "its rows" if n_rows is None else f"{n_rows:,} rows"
+            raise InputError(
+                f"{name}: {option}= has the shape {found.shape} for {rows}; give one entry for "
+                "each row, or the name of a column."
+            )
+        return found
+
+
+# ---- opening -----------------------------------------------------------------------------------
 
 
 def open_source(obj: Data, *, name: str | None = None, **options: Option) -> Source | Table:

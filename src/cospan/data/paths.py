@@ -133,31 +133,24 @@ def kind_of(path: Path) -> str:
 
 def files_below(folder: Path) -> Iterator[Path]:
     """Every file in `folder` and below, sorted; links are followed, loops are not."""
-    for place, files in folders_below(folder, hidden=(".", "__")):
-        for name in files:
-            file = place / name
-            # A named pipe or a device among the files would be waited for without end. A link
-            # that leads nowhere counts: to leave it out in silence hides a loss.
-            if not name.startswith((".", "_")) and (file.is_file() or not file.exists()):
-                yield file
 
+    def refused(error: OSError) -> None:
+        raise SourceError(f"{error.filename}: {_reason(error)}; it is part of the folder to read.")
 
-def folders_below(folder: Path, hidden: tuple[str, ...] = ()) -> Iterator[tuple[Path, list[str]]]:
-    """`folder` and each folder below it, once, with the sorted names of its files."""
     seen: set[tuple[int, int]] = set()
-    for place, folders, files in os.walk(folder, followlinks=True, onerror=_refuse_folder):
+    for place, folders, files in os.walk(folder, followlinks=True, onerror=refused):
         status = os.stat(place)
         if (status.st_dev, status.st_ino) in seen:
             folders.clear()
             continue
         seen.add((status.st_dev, status.st_ino))
-        folders[:] = sorted(name for name in folders if not name.startswith(hidden or "\0"))
-        yield Path(place), sorted(files)
-
-
-def _refuse_folder(error: OSError) -> None:
-    """A subfolder that is passed over in silence would be missing from the result."""
-    raise SourceError(f"{error.filename}: {_reason(error)}; it is part of the folder to read.")
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "__")))
+        for name in sorted(files):
+            file = Path(place, name)
+            # A named pipe or a device among the files would be waited for without end. A link
+            # that leads nowhere counts: to leave it out in silence hides a loss.
+            if not name.startswith((".", "_")) and (file.is_file() or not file.exists()):
+                yield file
 
 
 def _not_there(path: Path) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from cospan.base.notes import Note
 from cospan.base.text import plural
-from cospan.base.types import Bools, Data, Floats, Option, Values
+from cospan.base.types import Bools, Data, Floats, Values
 from cospan.errors import InputError, SourceError
 
-from .columns import one_batch
+from .columns import one_batch, pa, plain_batch, plain_schema, values_of
 
 if TYPE_CHECKING:
+    from .opening import Options
     from .plan import EncodingPlan, SchemaChange, SetProfile
 
 Item = TypeVar("Item")
@@ -32,85 +33,16 @@ Item = TypeVar("Item")
 CHUNK_BYTES = 32 * 2**20
 #: Narrow tables get no more rows than this in a chunk: identifiers and labels cost memory too.
 MAX_CHUNK_ROWS = 2**18
-#: An image_size above this would make rows of more than a million features.
-MAX_PIXELS_SIZED = 2**20
+#: Rows read at a time to learn labels and what columns hold.
+LEARN_ROWS = 2**16
+#: Batches are joined to larger ones up to this much: each costs some microseconds for every column.
+JOINED_BYTES = 2**25
+#: The name under which pandas writes an index that has none; in text files it has none there.
+INDEX = "__index_level_0__"
 #: No measurement is larger, and no mean or square of larger numbers can be trusted.
 LARGEST = 1e100
 #: Numbers below the smallest normal one have lost digits; they come from bytes read wrongly.
 SMALLEST = float(np.finfo(np.float64).tiny)
-IMAGE_MODES = ("L", "RGB")
-
-
-# ---- options -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Options:
-    """The keyword arguments of :func:`open_source`, checked."""
-
-    label: Option = None
-    label_value: Option = None
-    groups: Option = None
-    columns: tuple[str | int, ...] | None = None
-    id_column: str | None = None
-    chunk_rows: int | None = None
-    categorical: tuple[str, ...] = ()
-    numeric: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
-    keep: tuple[str, ...] = ()
-    image_size: tuple[int, int] | None = None
-    image_mode: str = "L"
-    text: str | None = None
-    embed: Callable[..., object] | str | None = None
-
-    @classmethod
-    def of(cls, **given: Option) -> Options:
-        """Options as a user gives them: one name for several, one size for height and width."""
-        for name in ("categorical", "numeric", "drop", "keep", "columns"):
-            value = given.get(name)
-            value = (value,) if isinstance(value, str | int) else value
-            if name != "columns":
-                given[name] = tuple(map(str, value or ()))
-            elif value is not None:
-                given[name] = tuple(value)
-        if isinstance(size := given.get("image_size"), int):
-            given["image_size"] = (size, size)
-        return cls(**given)
-
-    def __post_init__(self) -> None:
-        if self.image_mode not in IMAGE_MODES:
-            known = listing(IMAGE_MODES)
-            raise InputError(f"image_mode must be one of {known}, not {self.image_mode!r}.")
-        if self.chunk_rows is not None and self.chunk_rows < 1:
-            raise InputError(f"chunk_rows must be 1 or more, not {self.chunk_rows}.")
-        size = self.image_size
-        if size is not None and not (min(size) > 0 and math.prod(size) <= MAX_PIXELS_SIZED):
-            raise InputError(
-                f"image_size is {'x'.join(map(str, size))}, and must be positive and at most "
-                f"{MAX_PIXELS_SIZED:,} pixels; every pixel is a feature, so take for example 64."
-            )
-        twice = [column for column, n in Counter(self.columns or ()).items() if n > 1]
-        if twice or self.columns == ():
-            wrong = f"names {twice[0]!r} twice" if twice else "is empty"
-            raise InputError(f"columns {wrong}; name each feature to take once.")
-        if self.label_value is not None and self.label is None:
-            raise InputError(
-                f"label_value={self.label_value!r} needs label= to say where the classes stand."
-            )
-
-    def beside(self, option: str, n_rows: int | None, name: str) -> Values | None:
-        """Labels or groups that are an array with one entry a row; None for a column's name."""
-        given = getattr(self, option)
-        if given is None or isinstance(given, str | int | np.integer):
-            return None
-        found = np.asarray(given)
-        if found.ndim != 1 or (n_rows is not None and len(found) != n_rows):
-            rows = "its rows" if n_rows is None else f"{n_rows:,} rows"
-            raise InputError(
-                f"{name}: {option}= has the shape {found.shape} for {rows}; give one entry for "
-                "each row, or the name of a column."
-            )
-        return found
 
 
 def listing(items: Sequence[object], limit: int = 8) -> str:
@@ -137,19 +69,15 @@ class Chunk(NamedTuple):
     ids : ndarray of shape (n,)
         Row numbers (int64, from 0, counted before any row is left out), or the values of the
         dataframe's index or of ``id_column``, or file names.
-    labels : ndarray of shape (n,) or None
-        Present when ``label`` was given without ``label_value``.
+    labels, groups : ndarray of shape (n,) or None
+        Where ``label`` was given without ``label_value``, and where ``groups`` was given.
     times : ndarray of shape (n, columns) or None
-        Days since 1970 in columns that say when a row is from and are not features (the plan's
-        kind ``"time"``); NaN where a value is missing.
+        Days since 1970 in the plan's columns of times, which are no features.
     merged : ndarray of shape (n,), uint64, or None
         A hash of each row's levels in the columns whose rare levels share a feature: rows that
-        differ in these alone are equal as numbers. None where there is no such column.
+        differ in these alone are equal as numbers.
     watched : ndarray of shape (n, k) or None
-        How the texts of identifiers and free text, which make no feature, are written: what the
-        plan's `watched` names; NaN where a text is missing. None where there is no such column.
-    groups : ndarray of shape (n,) or None
-        What rows have in common that belong together, where ``groups`` was given.
+        How the texts are written that make no feature: what the plan's `watched` names.
     """
 
     rows: Data
@@ -380,6 +308,112 @@ class Source:
             name = names[i] if names else str(i)
             found[name] = max(found.get(name, 0), int(counts[i]))
         return found
+
+
+# ---- tables ------------------------------------------------------------------------------------
+
+
+class Table:
+    """A table of columns of any kind, before it is known what to make of them.
+
+    Attributes
+    ----------
+    name : str
+    n_rows : int or None
+    schema : pyarrow.Schema
+        Types of all columns, as far as they are known without reading.
+    columns : tuple of str
+        Those that can be features.
+    options : Options
+    known : tuple of Note
+    """
+
+    index = INDEX  # identifies rows where there is such a column
+    known: tuple[Note, ...] = ()
+
+    def __init__(
+        self, name: str, schema: pa.Schema, options: Options, n_rows: int | None = None
+    ) -> None:
+        self.name, self.options, self.n_rows = name, options, n_rows
+        self.schema, names = plain_schema(schema), schema.names
+        twice = sorted(name for name, times in Counter(names).items() if times > 1)
+        if twice:
+            raise SourceError(
+                f"{name}: more than one column is called {listing(twice)}; rename them."
+            )
+        self._beside = {"id": self.index} if self.index in names else {}
+        for one in ("label", "groups", "id_column"):
+            asked = getattr(options, one)
+            if isinstance(asked, int | np.integer):
+                raise InputError(f"{name}: {one}= names a column of a table, not its number.")
+            if isinstance(asked, str):
+                require(names, [asked], name, one)
+                self._beside[one.removesuffix("_column")] = asked
+        self._given = {one: options.beside(one, n_rows, name) for one in ("label", "groups")}
+        columns = [column for column in names if column not in self._beside.values()]
+        if options.columns is not None:
+            columns = [str(column) for column in options.columns if str(column) in names]
+        self.columns = tuple(column for column in columns if column not in options.drop)
+        if not self.columns:
+            require(names, map(str, options.columns or ()), name, "columns")
+            why = f"no column is left to be a feature (it has {listing(names)})"
+            raise SourceError(f"{name}: {why if names else 'the table has no columns'}.")
+
+    def _batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+        """At least these columns as they come, best in batches of `size` rows."""
+        raise NotImplementedError
+
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+        """These columns in Arrow batches of plain types and at most `size` rows."""
+        for batch in self._batches(columns, size):
+            for start in range(0, batch.num_rows, size):
+                yield plain_batch(batch.slice(start, size), columns)
+
+    def blocks(
+        self, columns: Sequence[str], size: int, met: list[Note] | None = None
+    ) -> Iterator[Chunk]:
+        """These columns of the rows asked for, with what lies beside them, in blocks of `size`."""
+        rows = taken(self._all_blocks(columns, size), self.options, self.name, met)
+        # Where texts are long, blocks are short.
+        return even(rows, size, max(JOINED_BYTES, 8 * size * len(columns)))
+
+    def _all_blocks(self, columns: Sequence[str], size: int) -> Iterator[Chunk]:
+        """These columns of all rows, with identifiers, labels and groups."""
+        wanted = list(dict.fromkeys([*columns, *self._beside.values()]))
+        start = 0
+        for batch in self.batches(wanted, size):
+            own = slice(start, start + batch.num_rows)
+            start = own.stop
+            beside = {one: values_of(batch.column(c)) for one, c in self._beside.items()}
+            for one, given in self._given.items():
+                if given is not None and own.stop > len(given):
+                    raise InputError(
+                        f"{self.name}: has more rows than the {len(given):,} labels or groups "
+                        "given."
+                    )
+                if given is not None:
+                    beside[one] = given[own]
+            ids = beside.get("id", np.arange(own.start, own.stop))
+            rows = batch.select(list(columns))
+            yield Chunk(rows, ids, beside.get("label"), groups=beside.get("groups"))
+
+    def classes(self) -> list[object]:
+        """The different labels, from a pass over the label alone."""
+        return classes_in(self.blocks(self.columns[:1], LEARN_ROWS))
+
+
+def require(there: Sequence[str], columns: Iterable[str], name: str, given: str) -> None:
+    """A table called `name` has these columns, which the option `given` asked for."""
+    absent = next((column for column in columns if column not in there), None)
+    if absent is None:
+        return
+    lower = {column.lower(): column for column in reversed(there)}
+    close = get_close_matches(absent.lower(), lower, 1)
+    hint = f"Did you mean {lower[close[0]]!r}? Its" if close else "Its"
+    raise InputError(
+        f"{name}: has no column {absent!r} (asked for by {given}=). {hint} columns are "
+        f"{listing(there, 20)}."
+    )
 
 
 def notes_of(sources: Sequence[Source]) -> list[Note]:

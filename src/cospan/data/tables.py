@@ -12,19 +12,14 @@ import csv
 import io
 import lzma
 import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
-import numpy as np
-
-from cospan.base.notes import Note
 from cospan.base.text import first_line, is_number
-from cospan.base.types import Data, DataFrame, Values
+from cospan.base.types import Data, DataFrame
 from cospan.errors import InputError, SourceError
 
 from .columns import (
@@ -33,18 +28,15 @@ from .columns import (
     decoded,
     family,
     pa,
-    plain_batch,
     plain_schema,
     pq,
-    values_of,
 )
 from .paths import reading, sniff
-from .source import Chunk, Options, classes_in, even, listing, taken
+from .source import INDEX, Table, listing
 
-#: Rows read at a time to learn labels and what columns hold.
-LEARN_ROWS = 2**16
-#: Batches are joined to larger ones up to this much: each costs some microseconds for every column.
-JOINED_BYTES = 2**25
+if TYPE_CHECKING:
+    from .opening import Options
+
 #: About this much of a Parquet file is decoded at a time. The allocator keeps some multiple of it.
 DECODE_BYTES = 6 * 2**20
 #: All column buffers of a Parquet file together take about this much.
@@ -56,122 +48,8 @@ MAX_LINE_BYTES = 16 * BLOCK_BYTES
 #: A table of more columns is one that was written the wrong way round, or is not a table.
 MOST_COLUMNS = 50_000
 DELIMITERS = ",;\t|"
-#: The name under which pandas writes an index that has none; in text files it has none there.
-INDEX = "__index_level_0__"
 
 TEXT = "CSV encoded as UTF-8"
-
-
-class Table:
-    """A table of columns of any kind, before it is known what to make of them.
-
-    Attributes
-    ----------
-    name : str
-    n_rows : int or None
-    schema : pyarrow.Schema
-        Types of all columns, as far as they are known without reading.
-    columns : tuple of str
-        Those that can be features.
-    options : Options
-    """
-
-    index = INDEX  # identifies rows where there is such a column
-
-    def __init__(
-        self, name: str, schema: pa.Schema, options: Options, n_rows: int | None = None
-    ) -> None:
-        self.name, self.options, self.n_rows = name, options, n_rows
-        self.schema = plain_schema(schema)
-        self.known: tuple[Note, ...] = ()
-        names = schema.names
-        twice = sorted(name for name, times in Counter(names).items() if times > 1)
-        if twice:
-            raise SourceError(
-                f"{name}: more than one column is called {listing(twice)}; rename them."
-            )
-        for given in ("label", "groups", "id_column"):
-            asked = getattr(options, given)
-            if isinstance(asked, int | np.integer):
-                raise InputError(f"{name}: {given}= names a column of a table, not its number.")
-            require(names, [asked] if isinstance(asked, str) else [], name, given)
-        self._given = {one: options.beside(one, n_rows, name) for one in ("label", "groups")}
-        index = self.index if self.index in names else None
-        beside = {
-            "id": options.id_column or index,
-            "label": options.label,
-            "groups": options.groups,
-        }
-        self._beside = {one: c for one, c in beside.items() if isinstance(c, str)}
-        if options.columns is None:
-            apart = set(self._beside.values())
-            chosen = [column for column in names if column not in apart]
-        else:
-            chosen = [str(column) for column in options.columns if str(column) in names]
-        self.columns = tuple(column for column in chosen if column not in options.drop)
-        if not self.columns:
-            require(names, map(str, options.columns or ()), name, "columns")
-            raise SourceError(
-                f"{name}: no column is left to be a feature (it has {listing(names)})."
-                if names
-                else f"{name}: the table has no columns."
-            )
-
-    def _batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
-        """At least these columns as they come, best in batches of `size` rows."""
-        raise NotImplementedError
-
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
-        """These columns in Arrow batches of plain types and at most `size` rows."""
-        for batch in self._batches(columns, size):
-            for start in range(0, batch.num_rows, size):
-                yield plain_batch(batch.slice(start, size), columns)
-
-    def blocks(
-        self, columns: Sequence[str], size: int, met: list[Note] | None = None
-    ) -> Iterator[Chunk]:
-        """These columns of the rows asked for, with what lies beside them, in blocks of `size`."""
-        rows = taken(self._all_blocks(columns, size), self.options, self.name, met)
-        # Where texts are long, blocks are short.
-        return even(rows, size, max(JOINED_BYTES, 8 * size * len(columns)))
-
-    def _all_blocks(self, columns: Sequence[str], size: int) -> Iterator[Chunk]:
-        """These columns of all rows, with identifiers, labels and groups."""
-        wanted = list(dict.fromkeys([*columns, *self._beside.values()]))
-        start = 0
-        for batch in self.batches(wanted, size):
-            own = slice(start, start + batch.num_rows)
-            start = own.stop
-            found: dict[str, Values | None] = {"id": np.arange(own.start, own.stop)}
-            for one, given in self._given.items():
-                if given is not None and own.stop > len(given):
-                    raise InputError(
-                        f"{self.name}: has more rows than the {len(given):,} labels or groups "
-                        "given."
-                    )
-                found[one] = None if given is None else given[own]
-            found |= {one: values_of(batch.column(c)) for one, c in self._beside.items()}
-            ids, labels, groups = found["id"], found["label"], found["groups"]
-            assert ids is not None
-            yield Chunk(batch.select(list(columns)), ids, labels, groups=groups)
-
-    def classes(self) -> list[object]:
-        """The different labels, from a pass over the label alone."""
-        return classes_in(self.blocks(self.columns[:1], LEARN_ROWS))
-
-
-def require(there: Sequence[str], columns: Iterable[str], name: str, given: str) -> None:
-    """A table called `name` has these columns, which the option `given` asked for."""
-    absent = next((column for column in columns if column not in there), None)
-    if absent is None:
-        return
-    lower = {column.lower(): column for column in reversed(there)}
-    close = get_close_matches(absent.lower(), lower, 1)
-    hint = f"Did you mean {lower[close[0]]!r}? Its" if close else "Its"
-    raise InputError(
-        f"{name}: has no column {absent!r} (asked for by {given}=). {hint} columns are "
-        f"{listing(there, 20)}."
-    )
 
 
 # ---- tables in memory --------------------------------------------------------------------------
