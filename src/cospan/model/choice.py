@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -36,10 +37,7 @@ from cospan.model.leave_one_out import (
     LeaveOneOutCosts,
     changed,
     factors_of,
-    inside_span,
     maps_of,
-    pooled_maps,
-    same_span,
 )
 from cospan.model.prepared import Geometry, PreparedSets, TrialRows, WorkingSets
 from cospan.model.settings import Fixed
@@ -96,19 +94,20 @@ def choose(
     """Settle what was left to the data; a part of them chooses `near` what all of them chose."""
     working = prepared.working(fixed.units or prefer_units)
     trial = working.trial(tried_rows(working.n_sets))
-    few = prepared.sizes.min() <= AS_GOOD_AS_ONE
-    untried = bool(fixed.pooling) and not _can_pool(working, fixed.shrinkage)
-    if trial is None or None not in fixed or few or untried or working.n_varying == 0:
+    g = working.geometry
+    few = g.sizes.min() <= AS_GOOD_AS_ONE
+    if trial is None or None not in fixed or few or g.n_varying == 0:
         alpha = DEFAULT_SHRINKAGE if fixed.shrinkage is None else fixed.shrinkage
         dof = 1.0 if fixed.dof is None else fixed.dof
-        geometry = working.geometry(shrinkage=alpha, pooling=fixed.pooling or 0.0, dof=dof)
-        return Chosen(working, geometry, None)
+        g = replace(g, shrinkage=alpha, pooling=fixed.pooling or 0.0, dof=dof)
+        return Chosen(working, g, None)
     found = _Search(prepared, fixed, working, Judge(trial), near).found()
     equal_weights = bool(np.all(trial.removed == trial.removed[:1]))
-    squared = found.squared.T if prepared.affine and equal_weights else None
-    working = found.working
-    geometry = working.geometry(shrinkage=found.shrinkage, pooling=found.pooling, dof=found.dof)
-    return Chosen(working, geometry, squared)
+    squared = found.squared.T if g.affine and equal_weights else None
+    g = replace(
+        found.working.geometry, shrinkage=found.shrinkage, pooling=found.pooling, dof=found.dof
+    )
+    return Chosen(found.working, g, squared)
 
 
 # ---- which of two settings is better ----------------------------------------------------------
@@ -189,7 +188,7 @@ class _Search:
         self.prepared, self.fixed, self.working, self.judge = prepared, fixed, working, judge
         alpha = fixed.shrinkage
         self.alphas = np.array(SHRINKAGE_GRID if alpha is None else [alpha])
-        d = working.n_varying
+        d = working.geometry.n_varying
         self.dofs = [1.0, float(d), MANY_DOF * d] if d > 1 else [1.0, MANY_DOF]
         if fixed.dof is not None:
             self.dofs = [fixed.dof]
@@ -209,7 +208,7 @@ class _Search:
         self.alphas = np.unique([*around, default])
         self.dofs = [one for one in self.dofs if one in (1.0, near.dof)] or self.dofs
         self.gammas = tuple(one for one in self.gammas if one == near.pooling)
-        self.other_units &= near.units != self.working.units
+        self.other_units &= near.units != self.working.geometry.units
 
     def found(self) -> Candidate:
         """The settings that were found."""
@@ -218,7 +217,7 @@ class _Search:
         # Without shrinkage no cost depends on units.
         if self.other_units and alpha != 0:
             current = self._in_other_units(current)
-        if self.gammas and self.fixed.pooling != 0 and _can_pool(working, alpha):
+        if self.gammas and self.fixed.pooling != 0:
             current = self._with_pooling(current)
         return current
 
@@ -247,7 +246,7 @@ class _Search:
 
     def _in_other_units(self, current: Candidate) -> Candidate:
         """The current candidate, or one in the other units that is better than it."""
-        common = current.working.units == "common"
+        common = current.working.geometry.units == "common"
         other = self.prepared.working("own" if common else "common")
         trial = other.trial(tried_rows(other.n_sets))
         assert trial is not None  # the same rows
@@ -256,7 +255,8 @@ class _Search:
         # look better than they are. They are kept when rows are left out, and a row of n is a part
         # 1/n of its own features' variances: that makes it shorter by as much, in squares. Squared
         # lengths of normal rows vary by √(2/d), and the mean of n of them by √(2/dn).
-        flattery = math.sqrt(self.working.n_varying / (2 * float(self.prepared.sizes.min())))
+        g = self.working.geometry
+        flattery = math.sqrt(g.n_varying / (2 * float(g.sizes.min())))
         errors = RATHER + flattery if common else CLEARLY
         return rival if self.judge.better(rival.losses, current.losses, errors) else current
 
@@ -311,8 +311,8 @@ def left_out_grid(working: WorkingSets, trial: TrialRows, alphas: Floats) -> Flo
     Exact in the affine span where all rows of a set have the same weight.
     """
     if not alphas.any():
-        return _unshrunk(working, trial, 0.0)[None]
-    at, affine = working.means(), working.prepared.affine
+        return _unshrunk(working, trial)[None]
+    at, affine = working.means(), working.geometry.affine
     gone = [_departure(working, trial, o) for o in range(working.n_sets)]
     costs = np.empty((len(alphas), working.n_sets, len(trial.own)))
     for k in range(working.n_sets):
@@ -333,7 +333,7 @@ def left_out_grid(working: WorkingSets, trial: TrialRows, alphas: Floats) -> Flo
 
 def _departure(working: WorkingSets, trial: TrialRows, k: int) -> Departure:
     """What any row of set k takes along."""
-    return Departure.of(working.prepared, k, trial.removed[trial.own == k].max(keepdims=True))
+    return Departure.of(working.geometry, k, trial.removed[trial.own == k].max(keepdims=True))
 
 
 def _quadratic(projected: Floats, values: Floats, alphas: Floats, off: Floats) -> Floats:
@@ -345,8 +345,6 @@ def _quadratic(projected: Floats, values: Floats, alphas: Floats, off: Floats) -
 
 def pooled_costs(working: WorkingSets, trial: TrialRows, alpha: float, pooling: float) -> Floats:
     """Squared costs without ν, (K, n), for one α and one γ; exact as in `left_out_grid`."""
-    if alpha == 0:
-        return _unshrunk(working, trial, pooling)
     K = working.n_sets
     matrices = [arrays.to_numpy(working.matrix(k)) for k in range(K)]
     mean = sum(matrices[1:], start=matrices[0]) / K
@@ -373,22 +371,8 @@ def pooled_costs(working: WorkingSets, trial: TrialRows, alpha: float, pooling: 
     return costs
 
 
-def _can_pool(working: WorkingSets, alpha: float | None) -> bool:
-    """Can covariances be pooled? Without shrinkage, where no set lacks directions of another."""
-    if alpha != 0 or not working.prepared.affine:
-        return True
-    geometry = working.geometry(shrinkage=0.0, pooling=0.0, dof=0.0)
-    return same_span(maps_of(working, geometry))
-
-
-def _unshrunk(working: WorkingSets, trial: TrialRows, pooling: float) -> Floats:
-    """Squared costs without ν, (K, n), where α is 0: by the formula for sets of any rank."""
-    geometry = working.geometry(shrinkage=0.0, pooling=pooling, dof=0.0)
-    maps, basis = maps_of(working, geometry), working.basis
-    if pooling > 0:
-        maps, inner = inside_span(maps)
-        basis = inner if basis is None else arrays.matmul(basis, inner)
-        trial = trial._replace(rows=arrays.matmul(trial.rows, arrays.to_numpy(inner)))
-    pooled = pooled_maps(geometry, maps)
-    costs = LeaveOneOutCosts(geometry, pooled, lambda: factors_of(maps), basis)
+def _unshrunk(working: WorkingSets, trial: TrialRows) -> Floats:
+    """Squared costs without ν, (K, n), where α and γ are 0: by the formula for sets of any rank."""
+    maps = maps_of(working, 0.0)
+    costs = LeaveOneOutCosts(working.geometry, maps, lambda: factors_of(maps), working.basis)
     return np.asarray(costs.of_trial(trial).T)

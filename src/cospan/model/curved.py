@@ -229,18 +229,24 @@ def _can_show_a_curve(
     free = free and settings.span == "affine" and settings.calibrate is not False
     inside = again is not None or all(len(part.sample) == part.count for part in summaries)
     many = min(part.count for part in summaries) >= _FEWEST_ROWS
-    return free and inside and many and tried.squared is not None and tried.working.n_varying > 0
+    return (
+        free
+        and inside
+        and many
+        and tried.squared is not None
+        and tried.working.geometry.n_varying > 0
+    )
 
 
 def _map_for(working: WorkingSets, summaries: Sequence[Summary]) -> RowMap:
     """The map of the sets' columns."""
     most = tried_rows(working.n_sets)
     samples = [part.sample.rows[:most] for part in summaries]
-    if are_of_a_table(samples, working.units):
+    if are_of_a_table(samples, working.geometry.units):
         return score_map(samples)
     center, per_unit = (
         np.asarray(arrays.to_numpy(one), dtype=np.float64)
-        for one in (working.prepared.center, working.per_unit)
+        for one in (working.geometry.center, working.per_unit)
     )
     return landmark_map(center, per_unit, samples)
 

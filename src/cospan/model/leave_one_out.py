@@ -23,10 +23,9 @@ import numpy as np
 
 from cospan.base import arrays, factorizations
 from cospan.base.checks import as_weights
-from cospan.base.tolerance import FAST_SHRINKAGE, LEAST_REMAINDER, alone_in_its_direction
+from cospan.base.tolerance import LEAST_REMAINDER, alone_in_its_direction
 from cospan.base.types import Array, Floats
-from cospan.errors import InputError
-from cospan.model.prepared import Geometry, PreparedSets, TrialRows, WorkingSets, working_rows
+from cospan.model.prepared import Geometry, TrialRows, WorkingSets, working_rows
 
 
 def removed_weights(sample_weight: object, n: int) -> Floats:
@@ -44,7 +43,7 @@ class Departure(NamedTuple):
     farther: Floats  # how many times as far from the set's centre a row then is
 
     @classmethod
-    def of(cls, sets: Geometry | PreparedSets, o: int, removed: Floats) -> Departure:
+    def of(cls, sets: Geometry, o: int, removed: Floats) -> Departure:
         """From set o; `removed` are weights of rows."""
         n = sets.sizes[o]
         with np.errstate(divide="ignore"):
@@ -152,39 +151,19 @@ def _turned(alpha: float, one: Floats, factor: Floats | None) -> tuple[Floats, F
 # ---- the matrices that samples are multiplied with ----------------------------------------------
 
 
-def maps_of(working: WorkingSets, g: Geometry) -> list[Array]:
+def maps_of(working: WorkingSets, alpha: float) -> list[Array]:
     """M_k of every set: ‖(z - μ_k) M_k‖² is what z costs it, less ν.
 
     Without shrinkage a set may lack directions that others have. As in a pair they are given no
     cost, and what belongs to them is read off in the metric of all sets together: with T = Σ S_k,
     S_k is inverted within the coordinates in which T is the identity.
     """
-    factors = [working.shrunk(k, g.shrinkage) for k in range(g.n_sets)]
-    if g.shrinkage > 0:
+    factors = [working.shrunk(k, alpha) for k in range(working.n_sets)]
+    if alpha > 0:
         return [inverse_triangle(one) for one in factors]
     tol = working.tolerance()
     L, spectrum = whitening_of(factors, tol)
     return [_cost_map(one, L, spectrum, tol) for one in factors]
-
-
-def same_span(maps: Sequence[Array]) -> bool:
-    """Has every set, without shrinkage, the directions that any has?"""
-    return len({one.shape[1] for one in maps}) == 1
-
-
-def inside_span(maps: Sequence[Array]) -> tuple[list[Array], Array]:
-    """The maps within the span of the sets, and its basis (e, m).
-
-    Without shrinkage, that is where covariances can be pooled.
-    """
-    if not same_span(maps):
-        raise InputError(
-            "Without shrinkage one of the sets lacks directions that another has, and their "
-            f"covariances cannot be pooled; give shrinkage={FAST_SHRINKAGE} or "
-            "pooling=0."
-        )
-    basis, first = factorizations.orthonormal_columns(arrays.copied(maps[0]))
-    return [first, *(arrays.matmul(basis.T, one) for one in maps[1:])], basis
 
 
 def factors_of(maps: Sequence[Array]) -> list[Floats]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -40,14 +40,14 @@ class Geometry:
     #: ``"own"`` for the affine span; ``"pooled"``, ``"each"``, ``"none"`` or ``"given"``
     center_mode: str
     means: Array  # (K, d)
-    #: (d,): square roots of the diagonal of T; 0 for a feature that is constant in every set
-    unit: Array
-    units: str  # ``"own"`` or ``"common"``
     balance: bool  # whether a set's moments are divided by its size. Always, in the affine span.
-    shrinkage: float  # α
-    pooling: float  # γ
-    dof: float  # ν
     sizes: Floats  # (K,): sums of weights
+    #: (d,): square roots of the diagonal of T; 0 for a feature that is constant in every set
+    unit: Array = field(default_factory=lambda: np.zeros(0))
+    units: str = "common"  # or ``"own"``
+    shrinkage: float = 0.0  # α
+    pooling: float = 0.0  # γ
+    dof: float = 0.0  # ν
     tol: float | None = None
     feature_names: tuple[str, ...] | None = None
     #: How a table's columns became these features, as plain data, where they did
@@ -149,7 +149,7 @@ class TrialRows(NamedTuple):
 
 
 class PreparedSets:
-    """Summaries of K sets with their means, centre and variances."""
+    """Summaries of K sets, and their positions: a geometry that has no units and choices yet."""
 
     def __init__(
         self,
@@ -160,28 +160,34 @@ class PreparedSets:
         tol: float | None = None,
         labels: Sequence[str] | None = None,
     ) -> None:
-        self.summaries = summaries
-        self.feature_names = _common_names(
-            summaries, labels or [f"set {k + 1}" for k in range(len(summaries))]
-        )
-        self.span, self.tol = as_option(span, "span", ("affine", "linear")), as_tol(tol)
-        self.affine = self.span == "affine"
-        self.balance = True if self.affine else as_flag(balance, "balance")
-        self.sizes = np.array([float(part.n) for part in summaries])
-        self.weights = (1 / self.sizes if self.balance else np.ones(len(summaries))).tolist()
-        xp, first = arrays.namespace(summaries[0].mean), summaries[0].mean
-        self.means = xp.stack([arrays.like(part.mean, first) for part in summaries], axis=0)
+        names = _common_names(summaries, labels or [f"set {k + 1}" for k in range(len(summaries))])
+        affine = as_option(span, "span", ("affine", "linear")) == "affine"
+        balance = True if affine else as_flag(balance, "balance")
+        sizes = np.array([float(part.n) for part in summaries])
+        first = summaries[0].mean
+        means = [arrays.like(part.mean, first) for part in summaries]
+        stacked = arrays.namespace(first).stack(means, axis=0)
         # About the first mean, so that a large common offset costs no digits.
-        shares = np.ones(len(self.sizes)) if self.balance else self.sizes
-        middle = first + arrays.like(shares / shares.sum(), first) @ (self.means - first[None, :])
-        self.center_mode, self.center = "own", middle
-        if not self.affine and isinstance(center, str):
-            self.center_mode = as_option(center, "center", ("pooled", "each", "none"))
-            self.center = middle if center == "pooled" else 0 * first
-        elif not self.affine:
-            given = _as_center(center, int(first.shape[0]))
-            self.center_mode, self.center = "given", arrays.like(given, first)
+        shares = np.ones(len(sizes)) if balance else sizes
+        middle = first + arrays.like(shares / shares.sum(), first) @ (stacked - first[None, :])
+        mode, at = "own", middle
+        if not affine and isinstance(center, str):
+            mode = as_option(center, "center", ("pooled", "each", "none"))
+            at = middle if center == "pooled" else 0 * first
+        elif not affine:
+            mode, at = "given", arrays.like(_as_center(center, int(first.shape[0])), first)
+        self.summaries = summaries
         self.eps = max(part.eps for part in summaries)
+        self.positions = Geometry(
+            span=span,
+            center=at,
+            center_mode=mode,
+            means=stacked,
+            balance=balance,
+            sizes=sizes,
+            tol=as_tol(tol),
+            feature_names=names,
+        )
 
     @classmethod
     def like(
@@ -191,15 +197,6 @@ class PreparedSets:
         center = g.center if g.center_mode == "given" else g.center_mode
         return cls(summaries, g.span, center, g.balance, g.tol, labels)
 
-    @property
-    def own_centers(self) -> bool:
-        """Are every set's moments taken about its own mean?"""
-        return self.center_mode in ("own", "each")
-
-    def about(self, k: int) -> Array:
-        """What the moments of set k are taken about."""
-        return self.means[k, :] if self.own_centers else self.center
-
     def working(self, units: str) -> WorkingSets:
         """The sets' moments in these units."""
         return WorkingSets(self, units)
@@ -207,15 +204,15 @@ class PreparedSets:
     @cached_property
     def spreads(self) -> Floats:
         """(K, d): square roots of the diagonals of the sets' moments, as they are weighted."""
-        found = np.zeros((len(self.summaries), int(self.center.shape[0])))
+        g = self.positions
+        found = np.zeros((g.n_sets, g.n_features))
         for k, part in enumerate(self.summaries):
             if part.is_factored:
-                for one in part.factor_parts(self.about(k)):
+                for one in part.factor_parts(g.about(k)):
                     found[k] += arrays.to_numpy(arrays.namespace(one).sum(one * one, axis=0))
             else:
-                found[k] = np.diagonal(arrays.to_numpy(part.scatter_about(self.about(k))))
-            found[k] = np.sqrt(self.weights[k] * np.clip(found[k], 0.0, None))
-        return found
+                found[k] = np.diagonal(arrays.to_numpy(part.scatter_about(g.about(k))))
+        return np.sqrt(g.weights[:, None] * np.clip(found, 0.0, None))
 
     def unit(self, units: str) -> Floats:
         """The unit of every feature: 0 where it is constant in all sets.
@@ -223,9 +220,9 @@ class PreparedSets:
         In the linear span one for all features, whether they vary or not: the paper has none.
         """
         within = _root_mean_square(self.spreads)
-        if not self.affine:
+        if not self.positions.affine:
             return np.full(len(within), float(_root_mean_square(within)) or 1.0)
-        means = arrays.to_numpy(self.means)
+        means = arrays.to_numpy(self.positions.means)
         between = _root_mean_square(means - means.mean(axis=0))
         # What is so small that its square has no digits counts as constant, too.
         rounding = math.sqrt(constant_variance(1.0)) * np.abs(means).max(axis=0)
@@ -249,25 +246,25 @@ class WorkingSets:
     """The sets' moments in working coordinates."""
 
     def __init__(self, prepared: PreparedSets, units: str) -> None:
-        self.prepared, self.units, self.n_sets = prepared, units, len(prepared.summaries)
-        unit = prepared.unit(units)
-        self.unit = arrays.like(unit, prepared.center)
-        self.n_varying = int(np.count_nonzero(unit))
-        self.per_unit = arrays.like(inverses(unit), prepared.center)
+        self.prepared, self.n_sets = prepared, len(prepared.summaries)
+        unit = arrays.like(prepared.unit(units), prepared.positions.center)
+        #: With units; what is chosen for the sets is not in it.
+        self.geometry = replace(prepared.positions, unit=unit, units=units)
+        self.per_unit = self.geometry.per_unit()
         self.basis: Array | None = None
         self.factored = as_factors(prepared.summaries)
         self._moments = self._factors() if self.factored else self._matrices()
         self._spectra: dict[int, tuple[Floats, Floats]] = {}
 
     def _factors(self) -> list[Array]:
-        p, xp = self.prepared, arrays.namespace(self.per_unit)
-        roots = [math.sqrt(weight) for weight in p.weights]
-        parts = [part.factor_parts(p.about(k)) for k, part in enumerate(p.summaries)]
+        g, xp = self.geometry, arrays.namespace(self.per_unit)
+        roots = np.sqrt(g.weights).tolist()
+        parts = [x.factor_parts(g.about(k)) for k, x in enumerate(self.prepared.summaries)]
         rows = [sum(one.shape[0] for one in factor) for factor in parts]
         # With the means relative to the first in the span, every row lies in it; moments about
         # another point hold the step to the mean already.
-        between = p.means[1:, :] - p.means[:1, :] if p.own_centers else p.means[:0, :]
-        if sum(rows) + between.shape[0] >= p.center.shape[0]:
+        between = g.means[1:, :] - g.means[:1, :] if g.own_centers else g.means[:0, :]
+        if sum(rows) + between.shape[0] >= g.n_features:
             joined = [one[0] if len(one) == 1 else xp.concat(one, axis=0) for one in parts]
             weighted = zip(roots, joined, strict=True)
             return [(root * self.per_unit)[None, :] * one for root, one in weighted]
@@ -282,9 +279,12 @@ class WorkingSets:
         return [R.T[i:j, :] for i, j in itertools.pairwise(ends)]
 
     def _matrices(self) -> list[Array]:
-        p, per_unit = self.prepared, self.per_unit
-        scatters = [x.scatter_about(p.about(k), p.weights[k]) for k, x in enumerate(p.summaries)]
-        return [one * per_unit[:, None] * per_unit[None, :] for one in scatters]
+        g, per_unit = self.geometry, self.per_unit
+        found = []
+        for k, part in enumerate(self.prepared.summaries):
+            scatter = part.scatter_about(g.about(k), float(g.weights[k]))
+            found.append(scatter * per_unit[:, None] * per_unit[None, :])
+        return found
 
     def matrix(self, k: int) -> Array:
         """The moments of set k in working coordinates."""
@@ -309,14 +309,14 @@ class WorkingSets:
         return self._spectra[k]
 
     def tolerance(self) -> float:
-        d, tol = self.prepared.summaries[0].n_features, self.prepared.tol
+        """Up to this share of the largest, a direction's strength counts as 0."""
+        d, tol = self.geometry.n_features, self.geometry.tol
         return rank_tolerance(d, d, self.prepared.eps) if tol is None else tol
 
     def means(self) -> Floats:
         """(K, e): the sets' means less the centre, in working coordinates, on the host."""
-        moved = (self.prepared.means - self.prepared.center[None, :]) * self.per_unit[None, :]
-        inside = moved if self.basis is None else arrays.matmul(moved, self.basis)
-        return np.asarray(arrays.to_numpy(inside), dtype=np.float64)
+        g = self.geometry
+        return np.asarray(arrays.to_numpy(working_rows(g.means, g.center, g, self.basis)[0]))
 
     def trial(self, most: int, inner: Array | None = None) -> TrialRows | None:
         """Sampled rows of every set, at most so many of each; None where a set keeps none.
@@ -329,7 +329,7 @@ class WorkingSets:
             return None
         rows, off, count = (np.concatenate(part) for part in zip(*found, strict=True))
         own = np.repeat(np.arange(self.n_sets), [len(part[0]) for part in found])
-        if not self.prepared.own_centers:
+        if not self.geometry.own_centers:
             rows = rows + self.means()[own]
         if inner is not None:
             rows = arrays.matmul(rows, arrays.to_numpy(inner))
@@ -342,7 +342,7 @@ class WorkingSets:
             # The factor's rows are the rows themselves, less the mean.
             rows = arrays.to_numpy(self._moments[k])[: part.count][:most]
             one = np.ones(len(rows))
-            return rows / math.sqrt(self.prepared.weights[k]), 0 * one, one
+            return rows / math.sqrt(self.geometry.weights[k]), 0 * one, one
         rows = part.sample.rows[:most] - arrays.to_numpy(part.mean)
         rows, off = rows * arrays.to_numpy(self.per_unit), np.zeros(len(rows))
         if self.basis is not None:
@@ -350,25 +350,6 @@ class WorkingSets:
             rows = arrays.matmul(rows, arrays.to_numpy(self.basis))
             off = np.clip(whole - np.einsum("ij,ij->i", rows, rows), 0.0, None)
         return rows, off, part.sample.weights[:most]
-
-    def geometry(self, *, shrinkage: float, pooling: float, dof: float) -> Geometry:
-        """What is settled, with the choices made."""
-        p = self.prepared
-        return Geometry(
-            span=p.span,
-            center=p.center,
-            center_mode=p.center_mode,
-            means=p.means,
-            unit=self.unit,
-            units=self.units,
-            balance=p.balance,
-            shrinkage=shrinkage,
-            pooling=pooling,
-            dof=dof if p.affine else 0.0,
-            sizes=p.sizes,
-            tol=p.tol,
-            feature_names=p.feature_names,
-        )
 
 
 def _common_names(summaries: Sequence[Summary], labels: Sequence[str]) -> tuple[str, ...] | None:

@@ -48,7 +48,6 @@ from cospan.model.choice import (
 from cospan.model.leave_one_out import (
     LeaveOneOutCosts,
     factors_of,
-    inside_span,
     maps_of,
     pooled_maps,
     removed_weights,
@@ -223,14 +222,14 @@ def chosen_sets(
             f"A fast summary has too few digits for shrinkage {alpha:g}; use at least "
             f"{FAST_SHRINKAGE:g}, or make the summaries with exact=True."
         )
-    spread = prepared.unit("common") if prepared.affine else prepared.spreads
+    spread = prepared.unit("common") if prepared.positions.affine else prepared.spreads
     if alpha > 0 and not spread.any():
         raise InputError(
             "All rows of all sets are equal, so there is nothing to compare; check that the "
             "features vary."
         )
     # Before any row is looked at: a table's columns have units of their own, pixels share one.
-    table = prepared.feature_names is not None and not picture
+    table = prepared.positions.feature_names is not None and not picture
     return choose(prepared, fixed, "own" if table else "common", near)
 
 
@@ -334,26 +333,22 @@ class SetCosts(SetModel):
     @classmethod
     def of_chosen(cls, chosen: Chosen, settings: Settings) -> tuple[SetCosts, Tried]:
         """Plain costs, and the rows they are tried on."""
-        costs, inner = cls._bare(chosen.working, chosen.geometry)
-        return calibrated(costs, chosen, settings, inner)
+        return calibrated(cls._bare(chosen.working, chosen.geometry), chosen, settings)
 
     @classmethod
     def settled(cls, geometry: Geometry, summaries: Sequence[Summary]) -> SetCosts:
         """Costs of these sets by the units, α, γ, ν and calibration of others."""
         g = geometry
         working = PreparedSets.like(g, summaries).working(g.units)
-        own = working.geometry(shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof)
-        return cls._bare(working, replace(own, calibration=g.calibration))[0]
+        own = replace(working.geometry, shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof)
+        return cls._bare(working, replace(own, calibration=g.calibration))
 
     @classmethod
-    def _bare(cls, working: WorkingSets, geometry: Geometry) -> tuple[SetCosts, Array | None]:
-        """Costs without a calibration, and the basis of their own span where they have one."""
-        maps, basis, inner = maps_of(working, geometry), working.basis, None
-        if geometry.shrinkage == 0 and geometry.pooling > 0:
-            maps, inner = inside_span(maps)
-            basis = inner if basis is None else arrays.matmul(basis, inner)
+    def _bare(cls, working: WorkingSets, geometry: Geometry) -> SetCosts:
+        """Costs without a calibration."""
+        maps = tuple(maps_of(working, geometry.shrinkage))
         notes = notes_on_weights(working.prepared.summaries)
-        return cls(geometry=geometry, maps=tuple(maps), basis=basis, notes=notes), inner
+        return cls(geometry=geometry, maps=maps, basis=working.basis, notes=notes)
 
     @cached_property
     def scoring_maps(self) -> Sequence[Array]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, TypedDict
 
 from cospan.base.checks import as_flag, as_option, as_shrinkage, is_real
+from cospan.base.tolerance import FAST_SHRINKAGE
 from cospan.base.types import Option, Record
 from cospan.errors import InputError
 
@@ -78,6 +79,12 @@ class Settings:
         units = as_option(self.units, "units", ("auto", "own", "common"))
         alpha = as_shrinkage(self.shrinkage)
         pooling = _number(self.pooling, "pooling", 1.0)
+        if alpha == 0:
+            if pooling:
+                raise InputError(
+                    f"pooling needs a shrinkage; give shrinkage={FAST_SHRINKAGE:g}, or pooling=0."
+                )
+            pooling = 0.0
         dof = _number(self.dof, "dof", math.inf)
         if self.span != "affine":
             if pooling or dof is not None or units == "own":
