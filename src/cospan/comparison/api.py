@@ -17,7 +17,7 @@ from cospan._version import VERSION
 from cospan.base.notes import Note, warn
 from cospan.base.text import plural
 from cospan.comparison.opening import Asked, Opened, Options, Progress, open_sets, split_options
-from cospan.comparison.pairs import profiles_of, sizes_of, study_pair, totals_of
+from cospan.comparison.pairs import profiles_of, sizes_of, study_pair
 from cospan.comparison.reading import ReadSet, read_further, read_sets
 from cospan.comparison.result import Comparison
 from cospan.comparison.rows import check_rows
@@ -153,17 +153,15 @@ def compare(
         say("testing for a difference", 0, 1)
         verdict = study_pair(
             model,
-            (read.sets[0].studied.chunk, read.sets[1].studied.chunk),
+            (read.sets[0].kept.chunk, read.sets[1].kept.chunk),
             names=(names[0], names[1]),
             features=features,
             plan=first.plan,
             size=sizes[0, 1],
-            scored=every,
             schema=schema,
             permutations=settings.n_permutations,
             seed=settings.seed,
             profiles=profiles_of(opened),
-            totals=totals_of(read.sets),
         )
         say("testing for a difference", 1, 1)
         directions = model

@@ -13,15 +13,13 @@ from cospan.base.keys import text_keys
 from cospan.base.tolerance import TIED_DIGITS
 from cospan.base.types import Floats
 from cospan.comparison.opening import Opened
-from cospan.comparison.reading import ReadSet, joined_keys
+from cospan.comparison.reading import joined_keys
 from cospan.comparison.scoring import Group, Scored
 from cospan.data import Chunk, EncodingPlan, SchemaChange, SetProfile
 from cospan.evidence import (
     Finding,
     Fold,
-    RowsToCheck,
     Size,
-    Totals,
     Verdict,
     find_changes,
     size_of,
@@ -93,20 +91,16 @@ def study_pair(
     features: Sequence[str],
     plan: EncodingPlan | None,
     size: Size,
-    scored: Sequence[Group],
     schema: Sequence[SchemaChange],
     permutations: int,
     seed: int = 0,
     profiles: tuple[SetProfile, SetProfile] | None = None,
-    totals: tuple[Totals, Totals] | None = None,
 ) -> Verdict:
     """Test two sets and find which columns and relations changed.
 
-    `profiles` and `totals` are known of all rows, where `chunks` are samples of them.
+    `profiles` are known of all rows, where `chunks` are samples of them.
     """
     a, b = chunks
-    first, second = (int(group.elsewhere.sum()) for group in scored[:2])
-    to_check = RowsToCheck(first, second, int(sum(group.neither.sum() for group in scored)))
     groups = [None if one.groups is None else text_keys(one.groups) for one in chunks]
     found = find_changes(
         frame,
@@ -117,31 +111,14 @@ def study_pair(
         profiles=profiles,
         auc=size,
         set_names=names,
-        to_check=to_check,
         keys=joined_keys([a.merged, b.merged]),
         groups=joined_keys(groups),
-        totals=totals,
         watched=(a.watched, b.watched),
         permutations=permutations,
         seed=seed,
     )
     ahead = (Finding(one.kind, one.column, one.second, str(one).rstrip(".")) for one in schema)
     return replace(found, findings=(*ahead, *found.findings))  # what only one set has comes first
-
-
-def totals_of(read: Sequence[ReadSet]) -> tuple[Totals, Totals] | None:
-    """Means and variances of all rows, where only a sample of them is at hand."""
-    if all(one.complete for one in read):
-        return None
-    a, b = (
-        Totals(
-            float(one.summary.n),
-            np.asarray(one.summary.mean, dtype=np.float64),
-            np.diagonal(np.asarray(one.summary.scatter_about(), dtype=np.float64)) / one.summary.n,
-        )
-        for one in read
-    )
-    return a, b
 
 
 def profiles_of(opened: Opened) -> tuple[SetProfile, SetProfile] | None:

@@ -260,7 +260,6 @@ class Comparison:
             features=self.feature_names,
             plan=plan_from(g.encoding),
             size=size,
-            scored=groups,
             schema=schema,
             permutations=RELABELLINGS[len(self.by_size) > FEW_PAIRS],
         )

@@ -17,7 +17,6 @@ from .columns import Column, Held, columns_of, plan_from, read_columns
 from .engine import (
     FEWEST_LABELLINGS,
     FEWEST_ROWS,
-    Totals,
     find,
     find_changes,
     shift_test,
@@ -44,7 +43,6 @@ from .verdict import (
     FeatureChange,
     FeatureTable,
     PairChange,
-    RowsToCheck,
     Smallest,
     Table,
     Verdict,
@@ -54,7 +52,7 @@ from .verdict import (
 __all__ = [
     "FEWEST_LABELLINGS", "FEWEST_ROWS", "IN_BOTH", "OTHER", "PIXEL", "SQUARE", "Column",
     "FeatureChange", "FeatureTable", "Finding", "Fold", "Held", "PairChange", "Ranks", "Reading",
-    "RowsToCheck", "Separation", "Size", "Smallest", "Table", "Totals", "Verdict",
+    "Separation", "Size", "Smallest", "Table", "Verdict",
     "angle_histogram", "bhattacharyya", "bin_posterior", "columns_of", "find", "find_changes",
     "fisher_rao", "hellinger", "legendre", "normal_scores", "plan_from", "posterior_ambiguity",
     "rank_auc", "read_columns", "repeated_rows", "separation", "shift_test", "size_of",

@@ -7,9 +7,9 @@ under relabellings, and the columns to blame are described. `shift_test` asks fo
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,13 +29,13 @@ from .quality import check_quality
 from .repeats import IN_BOTH, repeated_rows
 from .size import Size
 from .test import Evidence, Labellings, share_z, weigh
-from .verdict import NO_ROWS, RowsToCheck, Smallest, Verdict, feature_table, pair_table
+from .verdict import Smallest, Verdict, feature_table, pair_table
 
 if TYPE_CHECKING:
     from cospan.data import EncodingPlan, SetProfile
     from cospan.model import JointFrame
 
-#: Rows of a set behind the labellings; differences of single columns are those of all rows.
+#: Rows of a set behind the labellings; differences of single columns are those of all rows given.
 SAMPLE = 2_500
 #: Where the first relabellings show nothing, with a p-value above this, they are all there are: a
 #: p-value of at most 0.05 is still one of all. They are not asked where any |z| is beyond the last.
@@ -44,14 +44,6 @@ FIRST, NOTHING, CLEARLY = 199, 0.1, 5.0
 POWER, LEAST_SHARE = 0.8, 0.1
 #: With fewer rows in a set, or relabellings, no p-value can be at most 0.05.
 FEWEST_ROWS, FEWEST_LABELLINGS = 4, 19
-
-
-class Totals(NamedTuple):
-    """Of a set of which only a sample of rows is at hand: its rows, means and variances, (d,)."""
-
-    rows: float
-    mean: Floats
-    variance: Floats
 
 
 def find_changes(
@@ -64,10 +56,8 @@ def find_changes(
     profiles: tuple[SetProfile, SetProfile] | None = None,
     auc: Size | None = None,
     set_names: tuple[str, str] = ("A", "B"),
-    to_check: RowsToCheck = NO_ROWS,
     keys: NDArray[np.uint64] | None = None,
     groups: Values | None = None,
-    totals: tuple[Totals, Totals] | None = None,
     watched: tuple[Floats | None, Floats | None] = (None, None),
     permutations: int = 999,
     seed: int = 0,
@@ -78,9 +68,8 @@ def find_changes(
     features' (by default the frame's, or x0, x1, …); `plan` says how the user's columns became
     features, else every feature is a column of numbers. `profiles` say what the columns hold over
     all rows. `keys` tell rows apart that are equal only as they are encoded; `groups` are rows that
-    belong together; `totals` are the features' means and variances over all rows, where the rows
-    are samples; `watched` is how texts that make no feature are written, in the order of the plan's
-    `watched`.
+    belong together; `watched` is how texts that make no feature are written, in the order of the
+    plan's `watched`.
     """
     a, b = (
         np.asarray(to_numpy(as_rows(rows, name, d=frame.n_features)), dtype=np.float64)
@@ -100,7 +89,6 @@ def find_changes(
             found = find(
                 [column.name for column in columns], *read, permutations=permutations, seed=seed,
                 groups=groups, keys=keys,
-                known=None if totals is None else _over_all_rows(columns, *totals),
             )  # fmt: skip
     table = feature_table(columns, read, profiles, found)
     return replace(
@@ -109,32 +97,8 @@ def find_changes(
         quality=check_quality(table, profiles),
         auc=auc,
         shares=_shares(frame, found, texts),
-        rows=to_check,
         sets=set_names,
     )
-
-
-def _over_all_rows(columns: Sequence[Column], a: Totals, b: Totals) -> dict[Function, float]:
-    """z of means, levels and gaps from the means of all rows."""
-    error = np.sqrt(a.variance / a.rows + b.variance / b.rows)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.nan_to_num((a.mean - b.mean) / error, posinf=0.0, neginf=0.0).tolist()
-
-    def share(j: int) -> float:
-        return share_z(a.mean[j] * a.rows, a.rows, b.mean[j] * b.rows, b.rows, z[j])
-
-    found = {}
-    for k, column in enumerate(columns):
-        own = [share(j) if column.levels else z[j] for j in column.features]
-        if column.kind == "boolean":
-            own = [-own[0], own[0]]
-        for level, value in zip(column.levels or (), own, strict=False):
-            found[Function("level", k, -1, level)] = value
-        if column.levels is None and own and column.kind != "time of day":
-            found[Function("mean", k)] = own[0]
-        if column.indicator is not None:
-            found[Function("missing", k)] = share(column.indicator)
-    return found
 
 
 def _shares(frame: JointFrame, found: Verdict, texts: Sequence[Column]) -> dict[str, float]:
@@ -162,13 +126,11 @@ def find(
     seed: int = 0,
     groups: Values | None = None,
     keys: NDArray[np.uint64] | None = None,
-    known: Mapping[Function, float] | None = None,
 ) -> Verdict:
     """Find what differs between two sets of rows, read in the same way.
 
     `groups` are labels of rows that belong together (A's rows, then B's); `keys` tell rows apart
-    that the readings do not, such as texts. `known` has z of some functions over more rows than
-    those at hand.
+    that the readings do not, such as texts.
     """
     n = len(a[0].values), len(b[0].values)
     features = [[one for one in side if one.related] for side in (a, b)]
@@ -194,8 +156,6 @@ def find(
     observed = over_all = _of_all_rows(functions, *values)
     if sizes == tuple(map(len, kept)) or groups is not None:
         observed = {}
-    if known and not repeated.findings and groups is None:
-        observed = {**observed, **known}
     clear = max(map(abs, (observed or over_all).values()), default=0.0) > CLEARLY
     counts = [FIRST, permutations] if permutations > FIRST and not clear else [permutations]
     for permutations in counts:

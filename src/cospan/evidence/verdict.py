@@ -272,17 +272,6 @@ class Smallest(NamedTuple):
     share: float
 
 
-class RowsToCheck(NamedTuple):
-    """How many rows are worth a look: of A like B, of B like A, of any set like neither."""
-
-    a_like_b: int = 0
-    b_like_a: int = 0
-    neither: int = 0
-
-
-NO_ROWS = RowsToCheck()
-
-
 def size_word(auc: float) -> str:
     """How large a difference with such an AUC is.
 
@@ -316,7 +305,6 @@ class Verdict:
     auc: Size | None = None  # how well the angle separates rows that had no part in its fit
     #: What share of the difference is location, scale and shape; empty where nothing differs
     shares: Mapping[str, float] = field(default_factory=dict)
-    rows: RowsToCheck = NO_ROWS  # how many rows are worth a look
     sets: tuple[str, str] = ("A", "B")  # what the sets are called
     #: For each column, the smallest changes that would have been seen in four of five comparisons
     smallest: Mapping[str, Smallest] = field(default_factory=dict, repr=False)
@@ -373,7 +361,6 @@ class Verdict:
             "findings": self.findings,
             "features": self.features,
             "sentences": self.sentences,
-            "rows": self.rows._asdict(),
             "smallest": {name: one._asdict() for name, one in self.smallest.items()},
         }
         return {

@@ -300,6 +300,7 @@ def _over_sets(name: str, times: int, subject: Subject) -> Figure:
     rows: list[tuple[float, ...]] = []
     if side.levels is not None:
         shares = {x: [one.levels.get(x, 0.0) for one in held] for one in held for x in one.levels}
+        shares = shares or {side.levels[-1]: [one.mean for one in held]}  # a truth value
         level = max(shares, key=lambda x: max(shares[x]) - min(shares[x]))
         name, words = f"{name} = {level}", share_text
         rows += [(share,) for share in shares[level]]
