@@ -267,7 +267,7 @@ def renamed(n=600):
         table["rent"] = 700 + 300 * west + rng.normal(0, 100, n)
         table["state"] = np.where(west, name, "Texas")
         tables.append(table)
-    return compare(*tables, name_a="old.csv", name_b="new.csv", curve="none")
+    return compare(*tables, name_a="old.csv", name_b="new.csv", curve=None)
 
 
 def test_columns_that_did_not_change_are_folded_and_a_level_that_is_gone_has_no_relation():

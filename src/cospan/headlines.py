@@ -60,21 +60,15 @@ def headline(found: Comparison) -> str:
 
 def _sets_headline(found: Comparison) -> str:
     pairs, differing = found.by_size, found.differing
-    sizes = [found.sizes[pair] for pair in pairs]
     if differing is None:
-        low, high = (of_hundred(size) for size in (sizes[-1], sizes[0]))
+        low, high = (of_hundred(found.sizes[pair]) for pair in (pairs[-1], pairs[0]))
         return f"The {len(pairs):,} pairs are told apart {low} to {high} times in 100."
-    large = sum(
-        size_word(size) == "large"
-        for size, pair in zip(sizes, pairs, strict=True)
-        if pair in differing
-    )
     if not differing:
         return f"None of the {len(pairs):,} pairs shows a difference."
-    every = len(differing) == len(pairs)
-    who = f"All {len(pairs):,} pairs differ" if every else (
-        f"{len(differing):,} of {len(pairs):,} pairs differ{'s' if len(differing) == 1 else ''}"
-    )  # fmt: skip
+    large = sum(size_word(found.sizes[pair]) == "large" for pair in differing)
+    who = f"{len(differing):,} of {len(pairs):,} pairs differ{'s' if len(differing) == 1 else ''}"
+    if len(differing) == len(pairs):
+        who = f"All {len(pairs):,} pairs differ"
     if large == len(differing):
         return f"{who}{', all' if large > 1 else ''} by a large amount."
     return f"{who}; {large:,} by a large amount." if large else f"{who}."
@@ -104,8 +98,8 @@ def columns_lead(found: Comparison) -> str:
 
 
 #: Parts of a picture.
-PLACES = (("top left", "top", "top right"), ("left", "middle", "right"),
-          ("bottom left", "bottom", "bottom right"))  # fmt: skip
+PLACES = ("top left", "top", "top right", "left", "middle", "right", "bottom left", "bottom",
+          "bottom right")  # fmt: skip
 
 
 def picture_sentence(found: Comparison) -> str:
@@ -114,15 +108,11 @@ def picture_sentence(found: Comparison) -> str:
     high, wide = found.image_shape[:2]
     first, second = (np.mean(chunk.rows, axis=0, dtype=np.float64) for chunk in found.samples)
     apart = (second - first).reshape(high, wide, -1).mean(axis=-1)
-    parts = {
-        place: float(part.mean())
-        for rows, places in zip(np.array_split(apart, 3), PLACES, strict=True)
-        for part, place in zip(np.array_split(rows, 3, axis=1), places, strict=True)
-        if part.size
-    }
-    place = max(parts, key=lambda name: abs(parts[name]))
+    rows = (np.array_split(part, 3, axis=1) for part in np.array_split(apart, 3))
+    parts = [float(part.mean()) if part.size else 0.0 for row in rows for part in row]
+    k = max(range(9), key=lambda place: abs(parts[place]))
     a, b = set_names(found.names)
-    return f"They differ most at the {place}, which is brighter in {b if parts[place] > 0 else a}."
+    return f"They differ most at the {PLACES[k]}, which is brighter in {b if parts[k] > 0 else a}."
 
 
 #: An interval narrower than this has a digit more.

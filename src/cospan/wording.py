@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
@@ -80,11 +80,28 @@ def sentence(one: Finding, sets: Sequence[str], kind: str = "number") -> str:
     'tenure rose from 32.4 to 45.1.'
     """
     a, b = set_names(sets)
-    text = _WRITERS[one.kind](one, (a, b), kind)
+    writer = _WRITERS[one.kind]
+    text = writer.format_map(_parts(one, (a, b))) if isinstance(writer, str) else (
+        writer(one, (a, b), kind)
+    )  # fmt: skip
     if one.where is not None and one.kind != "inside":
         text += f", but only where {quoted(one.where[0])} = {quoted(one.where[1])}"
     first = text.startswith((f"{quoted(one.column)} ", f"{quoted(one.second)} "))
     return f"{text if first else text[:1].upper() + text[1:]}."
+
+
+def _parts(one: Finding, sets: Pair) -> dict[str, str]:
+    """What the plainest sentences are made of."""
+    up, half = one.b > one.a, len(one.levels) // 2
+    x, y = shares_text(one.a, one.b)
+    return {
+        "name": quoted(one.column), "second": quoted(one.second or "the other columns"),
+        "a": sets[0], "b": sets[1], "x": x, "y": y, "detail": one.detail,
+        "more": sets[up], "most": y if up else x, "less": "less" if up else "more",
+        "levels": listed(one.levels), "here": listed(one.levels[:half], 3),
+        "there": listed(one.levels[half:], 3), "first": "".join(one.levels[:1]),
+        "last": "".join(one.levels[-1:]),
+    }  # fmt: skip
 
 
 def _moved(one: Finding) -> str:
@@ -156,10 +173,6 @@ def _value(one: Finding, sets: Pair, kind: str) -> str:
     return _share(one, f"{quoted(one.column)} is exactly {named}", sets)
 
 
-def _missing(one: Finding, sets: Pair, kind: str) -> str:
-    return _share(one, f"{quoted(one.column)} is missing", sets)
-
-
 def _rounding(one: Finding, sets: Pair, kind: str) -> str:
     what = f"is a multiple of {one.detail}"
     if one.detail == "1":
@@ -188,18 +201,6 @@ def _given(one: Finding, sets: Pair, kind: str) -> str:
     return f"{given}, {quoted(one.column)} is {step} {words[0] if up else words[1]} in {sets[1]}"
 
 
-def _scatter(one: Finding, sets: Pair, kind: str) -> str:
-    moved = "less" if one.b > one.a else "more"
-    others = quoted(one.second) if one.second else "the other columns"
-    return f"{quoted(one.column)} follows {others} {moved} closely in {sets[1]}"
-
-
-def _identity(one: Finding, sets: Pair, kind: str) -> str:
-    x, y = shares_text(one.a, one.b)
-    more, share = (sets[1], y) if one.b > one.a else (sets[0], x)
-    return f"{quoted(one.column)} follows from the other columns, but not in {share} of {more}"
-
-
 def _relation(one: Finding, sets: Pair, kind: str) -> str:
     pair = f"{quoted(one.column)} and {quoted(one.second)}"
     if one.detail == SQUARE:
@@ -220,11 +221,6 @@ def _inside(one: Finding, sets: Pair, kind: str) -> str:
         return f"{where}, {_spread(one, sets, kind)}"
     x, y = pair_of(one.a, one.b)
     return f"{where}, {quoted(one.column)} {_moved(one)} from {x} to {y}"
-
-
-def _copy(one: Finding, sets: Pair, kind: str) -> str:
-    where = sets[1] if one.b > one.a else sets[0]
-    return f"{quoted(one.column)} is a copy of {quoted(one.second)} in {where}"
 
 
 def _swap(one: Finding, sets: Pair, kind: str) -> str:
@@ -249,38 +245,10 @@ def _absurd(one: Finding, sets: Pair, kind: str) -> str:
     return f"{quoted(one.column)} has {values} in {where}, counted as missing"
 
 
-def _own_levels(one: Finding, sets: Pair, kind: str) -> str:
-    here, there, share = (sets[1], sets[0], one.b)
-    if one.kind == "vanished levels":
-        here, there, share = (*sets, one.a)
-    return (
-        f"{quoted(one.column)} has values in {here} that {there} does not have: "
-        f"{listed(one.levels)} ({share_text(share)} of the rows)"
-    )
-
-
-def _other_case(one: Finding, sets: Pair, kind: str) -> str:
-    half = len(one.levels) // 2
-    x, y = (listed(part, 3) for part in (one.levels[:half], one.levels[half:]))
-    levels = f"in {quoted(one.column)} the levels are in another case"
-    return f"{levels}: {x} in {sets[0]}, {y} in {sets[1]}"
-
-
 def _constant(one: Finding, sets: Pair, kind: str) -> str:
     if one.detail == IN_BOTH:
         return f"{quoted(one.column)} is {exact_number(one.a)} in every row"
     return f"{quoted(one.column)} does not vary in {sets[one.detail == 'in B']}"
-
-
-def _writing(one: Finding, sets: Pair, kind: str) -> str:
-    x, y = one.levels
-    return f"{quoted(one.column)} is written as {x} in {sets[0]} and as {y} in {sets[1]}"
-
-
-def _blanks(one: Finding, sets: Pair, kind: str) -> str:
-    x, y = shares_text(one.a, one.b)
-    around = f"blanks around {y} of the values of {sets[1]} ({x} in {sets[0]})"
-    return f"{quoted(one.column)} has {around}; they do not count"
 
 
 def _times(one: Finding, sets: Pair, kind: str) -> str:
@@ -290,42 +258,41 @@ def _times(one: Finding, sets: Pair, kind: str) -> str:
     return f"{quoted(one.column)} {ends}: it is not compared"
 
 
-def _of_window(one: Finding, sets: Pair, kind: str) -> str:
-    if one.kind == "no data":
-        return f"there is no data in {sets[1]}, where data was due"
-    if one.kind == "far":
-        are = "is" if one.rows == 1 else "are"
-        return f"{plural(one.rows, 'row')} of {sets[1]} {are} far outside all other times"
-    return f"{sets[1]} has the same rows as {one.detail}"
+def _far(one: Finding, sets: Pair, kind: str) -> str:
+    are = "is" if one.rows == 1 else "are"
+    return f"{plural(one.rows, 'row')} of {sets[1]} {are} far outside all other times"
 
 
-_WRITERS = {
-    **dict.fromkeys(SCHEMA, lambda one, sets, kind: one.detail),  # the data room says how
+_OWN_LEVELS = "{name} has values in {%s} that {%s} does not have: {levels} ({%s} of the rows)"
+_WRITERS: dict[str, str | Callable[[Finding, Pair, str], str]] = {
+    **dict.fromkeys(SCHEMA, "{detail}"),  # the data room says how
     "mean": _mean,
     "spread": _spread,
     "shape": _shape,
     "level": _level,
     "value": _value,
-    "missing": _missing,
+    "missing": lambda one, sets, kind: _share(one, f"{quoted(one.column)} is missing", sets),
     "rounding": _rounding,
     "text": _text,
     "absurd": _absurd,
     "given": _given,
-    "scatter": _scatter,
-    "identity": _identity,
+    "scatter": "{name} follows {second} {less} closely in {b}",
+    "identity": "{name} follows from the other columns, but not in {most} of {more}",
     "relation": _relation,
     "inside": _inside,
-    "copy": _copy,
+    "copy": "{name} is a copy of {second} in {more}",
     "swap": _swap,
     "repeated rows": _repeated,
-    "new levels": _own_levels,
-    "vanished levels": _own_levels,
-    "other case": _other_case,
+    "new levels": _OWN_LEVELS % ("b", "a", "y"),
+    "vanished levels": _OWN_LEVELS % ("a", "b", "x"),
+    "other case": "in {name} the levels are in another case: {here} in {a}, {there} in {b}",
     "constant": _constant,
-    "writing": _writing,
-    "blanks": _blanks,
+    "writing": "{name} is written as {first} in {a} and as {last} in {b}",
+    "blanks": "{name} has blanks around {y} of the values of {b} ({x} in {a}); they do not count",
     "times": _times,
-    **dict.fromkeys(("no data", "far", "repeated window"), _of_window),
+    "no data": "there is no data in {b}, where data was due",
+    "far": _far,
+    "repeated window": "{b} has the same rows as {detail}",
 }
 
 
@@ -401,30 +368,22 @@ def unseen_sentence(smallest: Mapping[str, Smallest], kinds: Mapping[str, str]) 
     """What would have been seen, where nothing was: in two columns, in their units.
 
     >>> unseen_sentence({"age": Smallest(1.93, 0.2, 0.05)}, {"age": "number"})
-    'A change by 1.9 in the average of age would most likely have been seen.'
+    'A change by 1.9 in age would most likely have been seen.'
     """
-    seen = [(name, smallest_words(one, kinds.get(name, "number"))) for name, one in smallest.items()
-            if kinds.get(name) not in SHARED and one.mean > 0]  # fmt: skip
-    what = "average"
-    if not seen:
-        what = "shares"
-        seen = [(name, smallest_words(one, "category")) for name, one in smallest.items()
-                if 0 < one.share < 1]  # fmt: skip
+    steps = {quoted(x): smallest_words(one, kinds.get(x, "number")) for x, one in smallest.items()}
+    seen = [f"by {step} in {name}" for name, step in steps.items() if step]
     if not seen:
         return ""
-    (name, step), *more = seen[:: max(1, len(seen) - 1)]  # the first and the last column
-    those = "those" if what == "shares" else "that"
-    other = f", or by {more[0][1]} in {those} of {quoted(more[0][0])}," if more else ""
-    return (
-        f"A change by {step} in the {what} of {quoted(name)}{other} would most likely have been "
-        "seen."
-    )
+    other = f", or {seen[-1]}," if len(seen) > 1 else ""
+    return f"A change {seen[0]}{other} would most likely have been seen."
 
 
 def smallest_words(one: Smallest, kind: str) -> str:
-    """The smallest change that would have been seen, in the units of the column."""
+    """The smallest change that would have been seen, in the units of the column; "" for none."""
     if kind in SHARED:
-        return f"{number(100 * one.share, 2)} points" if one.share < 1 else ""
+        return f"{number(100 * one.share, 2)} points" if 0 < one.share < 1 else ""
+    if not one.mean > 0:
+        return ""
     if kind in TIMES:
         return value_text(one.mean / (24 if kind == "time of day" else 1), "duration")
     return number(one.mean, 2)
