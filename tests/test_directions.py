@@ -246,32 +246,12 @@ def test_a_number_of_directions_keeps_the_largest_parts_of_the_difference(digits
     )
 
 
-def test_keeping_what_is_shared():
-    pair = mixed_pair(12)
-    frame = JointFrame.fit(pair.A, pair.B, **RAW, keep_uv=True)
-    small = frame.truncate(shared_above=0.4)
-    kept = np.minimum(frame.c, frame.s) > 0.4
-    assert small.blocks == (0, kept.sum(), 0)
-    np.testing.assert_array_equal(small.H, frame.H[kept])
-    np.testing.assert_allclose(small.align(small.directions.vectors).theta, small.angles)
-    # U and V follow, so the coefficients do.
-    x, y = coefficients(small, small.directions)
-    np.testing.assert_allclose(pair.A.T @ x, small.directions.vectors.T, atol=1e-9)
-    np.testing.assert_allclose(pair.B.T @ y, small.directions.vectors.T, atol=1e-9)
-
-
 def test_outside_still_means_outside_both_sets():
     pair = mixed_pair(13)
     frame = JointFrame.fit(pair.A, pair.B, **RAW)
     Z = np.random.default_rng(13).standard_normal((20, 14))
-    for small in (frame.truncate(shared_above=0.3), frame.truncate(n=3)):
-        np.testing.assert_allclose(small.align(Z).outside, frame.align(Z).outside)
-        inside = frame.align(frame.H)
-        assert inside.outside.max() < 1e-12
-    # The blocks are those of the kept part.
-    only_shared = frame.truncate(shared_above=0.3)
-    assert only_shared.align(frame.H[3:5]).relational.all()
-    np.testing.assert_allclose(only_shared.align(Z).shares[:, 1], 1.0)
+    np.testing.assert_allclose(frame.truncate(n=3).align(Z).outside, frame.align(Z).outside)
+    assert frame.align(frame.H).outside.max() < 1e-12
 
 
 def test_the_band_takes_the_directions_off_a_span_along():
@@ -290,10 +270,6 @@ def test_the_band_takes_the_directions_off_a_span_along():
     assert small.dropped == expected.dropped == 90 - small.rank
     assert frame.truncate(n=frame.rank).dropped == 90 - frame.rank
     np.testing.assert_allclose(small.align(Z).theta, expected.align(Z).theta, atol=1e-7)
-    shared = frame.truncate(shared_above=0.6)
-    np.testing.assert_allclose(
-        shared.align(Z).theta, dense.truncate(shared_above=0.6).align(Z).theta, atol=1e-7
-    )
     assert frame.truncate(band=0.0) is frame
 
 
@@ -340,14 +316,11 @@ def test_torch_frames_have_torch_directions(digits_pair):
         (lambda f: extreme_directions(f, "A", True), "not True"),
         (lambda f: extreme_directions(f, "A", 7), "n is 7, but the frame has 6 shared directions"),
         (lambda f: shared_directions(f, 2.5), "not 2.5"),
-        (lambda f: f.truncate(), "exactly one of band, n and shared_above"),
-        (lambda f: f.truncate(band=0.1, n=3), "exactly one of band, n and shared_above"),
+        (lambda f: f.truncate(), "either band or n"),
+        (lambda f: f.truncate(band=0.1, n=3), "either band or n"),
         (lambda f: f.truncate(band=10), r"band is 10; it must lie in \[0, 0.7854\): radians"),
         (lambda f: f.truncate(band=math.nan), "band is nan"),
         (lambda f: f.truncate(n=11), "n is 11, but the frame has 10 directions"),
-        (lambda f: f.truncate(shared_above=0.8), "shared_above is 0.8"),
-        (lambda f: f.truncate(shared_above="0.5"), "shared_above is '0.5'"),
-        (lambda f: f.truncate(shared_above=0.70710678), "No direction would be left"),
         (lambda f: f.prepared(np.ones((2, 14)), "C"), "side is 'C'"),
     ],
 )

@@ -170,12 +170,9 @@ def test_the_papers_settings_are_reachable(pair):
     X, y = pair
     A, B = X[y == "four"], X[y == "nine"]
     options = {"span": "linear", "center": "each", "balance": False, "shrinkage": 0.01}
-    model = AlignmentAngleClassifier(**options, weighting="frame").fit(X, y)
-    expected = JointFrame.fit(A, B, **options).align(X, weighting="frame")
+    model = AlignmentAngleClassifier(**options).fit(X, y)
+    expected = JointFrame.fit(A, B, **options).align(X)
     assert_allclose(model.transform(X)[:, 0], expected.theta, atol=1e-9)
-    three = AlignmentAngleClassifier(span="linear", weighting="frame", shrinkage=0.1)
-    with pytest.raises(InputError, match="is for two sets"):
-        three.fit(*load_iris(return_X_y=True))
 
 
 def test_raw_weights_are_those_of_the_costs(digits):
@@ -267,8 +264,6 @@ def test_pickle_and_joblib_keep_everything(pair):
         ({"shrinkage": 1.5}, r"shrinkage is 1.5; it must be a number in \[0, 1\) or 'auto'"),
         ({"threshold": 2.0}, r"threshold is 2.0; it must be an angle"),
         ({"threshold": True}, r"threshold is True"),
-        ({"weighting": "both"}, r"weighting is 'both'"),
-        ({"weighting": "frame"}, r'weighting="frame" belongs to span="linear"'),
         ({"center": "each"}, r'center belongs to span="linear"'),
         ({"balance": False}, r'balance belongs to span="linear"'),
         ({"span": "linear", "center": "median"}, r"center is 'median'"),

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cospan.base.checks import as_option, as_shrinkage, as_weights, is_real
+from cospan.base.checks import as_shrinkage, as_weights, is_real
 from cospan.base.notes import warn
 from cospan.base.tolerance import FAST_SHRINKAGE
 from cospan.base.types import Data, Floats, Option, Values
@@ -43,8 +43,6 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
     span, units, shrinkage, pooling, dof, calibrate
         As in :meth:`cospan.JointFrame.fit`. What is ``"auto"`` is chosen by the leave-one-out
         log-loss of the probabilities, and leaves its default only where that is clearly better.
-    weighting : {"cost", "frame"}
-        ``"frame"`` belongs to the linear span.
     threshold : float in [0, π/2]
         θ in radians that separates two classes.
     center : {"pooled", "each", "none"} or array (d,)
@@ -96,7 +94,6 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         pooling: float | str = "auto",
         dof: float | str = "auto",
         calibrate: bool | None = None,
-        weighting: str = "cost",
         threshold: float = math.pi / 4,
         center: object = "pooled",
         balance: bool = True,
@@ -109,7 +106,6 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         self.pooling = pooling
         self.dof = dof
         self.calibrate = calibrate
-        self.weighting = weighting
         self.threshold = threshold
         self.center = center
         self.balance = balance
@@ -214,7 +210,6 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
                 f"Class {_shown(missing[0])} has no rows yet; fit some of every class."
             )
         given = self.get_params(deep=False)
-        weighting = as_option(given.pop("weighting"), "weighting", ("cost", "frame"))
         threshold = given.pop("threshold")
         if len(summaries) > 2 and threshold != math.pi / 4:
             raise InputError(
@@ -223,12 +218,10 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
             )
         if not is_real(threshold) or not 0 <= threshold <= math.pi / 2:
             raise InputError(f"threshold is {threshold!r}; it must be an angle in [0, π/2].")
-        if weighting == "frame" and self.span == "affine":
-            raise InputError('weighting="frame" belongs to span="linear"; give both.')
         each = [summaries[k] for k in sorted(summaries)]
         model: JointFrame | SetCosts
         if len(each) > 2:
-            model = SetCosts.from_summaries(each, weighting=weighting, again=again, **given)
+            model = SetCosts.from_summaries(each, again=again, **given)
         else:
             model = JointFrame.of_sets(each[0], each[1], Settings.of(**given), False, again)
         warn(model.notes)
@@ -277,8 +270,8 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         """Two classes: θ, both costs, the shared share, (n, 4). More: probabilities, (n, K)."""
         model, rows = self._for_scoring(X)
         if isinstance(model, SetCosts):
-            return _weights(model, rows, self.weighting)
-        found = model.align(rows, weighting=self.weighting)
+            return _weights(model, rows)
+        found = model.align(rows)
         columns = [found.theta, found.cost_a, found.cost_b, np.asarray(found.shares)[:, 1]]
         return np.column_stack(columns).astype(np.float64)
 
@@ -286,9 +279,9 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         """Two classes: θ minus the threshold, (n,). More: the probabilities, (n, K)."""
         model, rows = self._for_scoring(X)
         if isinstance(model, JointFrame):
-            theta = np.asarray(model.align(rows, weighting=self.weighting).theta, np.float64)
+            theta = np.asarray(model.align(rows).theta, np.float64)
             return theta - self.threshold
-        return _weights(model, rows, self.weighting)
+        return _weights(model, rows)
 
     def predict(self, X: object) -> Values:
         """The class of each sample, (n,)."""
@@ -302,7 +295,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         Calibrated on leave-one-out costs of the training rows, unless ``calibrate`` says no.
         """
         model, rows = self._for_scoring(X)
-        return _weights(model, rows, self.weighting)
+        return _weights(model, rows)
 
     def typicality(self, X: object) -> Floats:
         """(n, K): how usual each sample is for each class; small for all of them: none fits.
@@ -312,10 +305,10 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         """
         model, rows = self._for_scoring(X)
         known = model.answering.typicality
-        if known is None or self.weighting == "frame":
+        if known is None:
             raise InputError(
                 "There is no typicality here: it needs leave-one-out costs of the training rows, "
-                'which weighting="frame" and single rows do not have.'
+                "which single rows do not have."
             )
         return np.asarray(known.p_values(model.squared_costs(rows)), dtype=np.float64)
 
@@ -332,11 +325,11 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         return model, validate_data(self, X, reset=False, dtype=DTYPES)
 
 
-def _weights(model: JointFrame | SetCosts, X: Floats, weighting: str) -> Floats:
+def _weights(model: JointFrame | SetCosts, X: Floats) -> Floats:
     """(n, K): the probability of each class, all being equally likely beforehand."""
     if isinstance(model, SetCosts):
         return np.asarray(model.weights(X), dtype=np.float64)
-    return np.asarray(model.align(X, weighting=weighting).posterior, dtype=np.float64)
+    return np.asarray(model.align(X).posterior, dtype=np.float64)
 
 
 def _class_numbers(labels: Values, classes: Values) -> NDArray[np.intp]:

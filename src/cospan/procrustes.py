@@ -11,6 +11,7 @@ coefficients x = Fw, y = Gw that represent one and the same sample with A and wi
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -18,11 +19,11 @@ import numpy as np
 import scipy.linalg
 
 from cospan.base import arrays, factorizations
-from cospan.base.checks import as_option, as_rows, check_names, feature_names_of
+from cospan.base.checks import as_option, as_rows, check_names, feature_names_of, is_real
 from cospan.base.notes import Note, warn
 from cospan.base.types import Array, Data, Floats, Index
 from cospan.errors import InputError
-from cospan.model import JointFrame, in_feature_units, shared_mask
+from cospan.model import JointFrame, in_feature_units
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +115,9 @@ def relative_procrustes(
         raise InputError(
             f"X has {left.shape[0]} rows and Y has {right.shape[0]}; they are pairs, row by row."
         )
-    used = np.flatnonzero(shared_mask(frame, shared_above))
+    if not is_real(shared_above) or not 0 <= shared_above < math.sqrt(0.5):
+        raise InputError(f"shared_above is {shared_above!r}; it must lie in [0, 0.7071): below √½.")
+    used = np.flatnonzero(np.minimum(*map(arrays.to_numpy, (frame.c, frame.s))) > shared_above)
     if not len(used):
         raise InputError(f"No direction has min(c, s) above {shared_above:g}; lower shared_above.")
     if left.shape[0] < len(used):

@@ -27,7 +27,6 @@ from cospan.model.directions import (
     extreme_directions,
     prototypes,
     shared_directions,
-    shared_mask,
 )
 from cospan.model.frame import JointFrame
 from cospan.model.many import ManyFrame, set_number
@@ -44,5 +43,5 @@ __all__ = [
     "attribute", "below_rate", "calibrated_weights", "extreme_directions",
     "fit_calibration", "in_feature_units", "landmark_map", "log_losses",
     "log_odds_of", "mapped_summary", "prototypes", "score_map", "set_number",
-    "settled", "shared_directions", "shared_mask", "tried_rows",
+    "settled", "shared_directions", "tried_rows",
 ]  # fmt: skip

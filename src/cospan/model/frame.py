@@ -450,13 +450,11 @@ class JointFrame(SetModel):
 
     # ---- some of the directions only ----------------------------------------------------------
 
-    def truncate(
-        self, *, band: float | None = None, n: int | None = None, shared_above: float | None = None
-    ) -> JointFrame:
+    def truncate(self, *, band: float | None = None, n: int | None = None) -> JointFrame:
         """This frame with some of its directions only: it scores faster, or sees less.
 
         Costs, θ, shares and `relational` are then those of the part of a sample that lies in the
-        kept directions; `outside` still means outside both sets. Give exactly one of the three.
+        kept directions; `outside` still means outside both sets. Give one of the two.
 
         Parameters
         ----------
@@ -466,8 +464,6 @@ class JointFrame(SetModel):
         n : int
             Keep what discriminates: the n directions with the largest part in the difference of
             the sets (in the linear span: those furthest from 45°).
-        shared_above : float
-            Keep what is shared: the directions with min(c, s) above this, which is 0.707 at 45°.
 
         Examples
         --------
@@ -478,7 +474,7 @@ class JointFrame(SetModel):
         >>> frame.truncate(n=17)
         JointFrame(181 rows against 180, 64 features, rank 17 of 58, shrinkage 0.05)
         """
-        return truncated(self.plain, band, n, shared_above)
+        return truncated(self.plain, band, n)
 
 
 def _nothing_shared(chosen: Chosen, blocks: Blocks) -> tuple[Note, ...]:
