@@ -451,8 +451,8 @@ def _directions(frame: JointFrame | ManyFrame) -> dict[str, object]:
     isolated = {name: len(frame.isolated(k)) for k, name in enumerate(frame.names)}
     return {
         "rank": frame.rank,
-        "common": len(frame.common),
-        "partial": len(frame.partial),
+        "common": int(np.sum(frame.kind == "common")),
+        "partial": int(np.sum(frame.kind == "partial")),
         "isolated": isolated,
     }
 

@@ -55,10 +55,6 @@ class ManyFrame:
         Their lengths, every feature divided by its unit: how far the sets reach along them.
     sigma : array, (K, m)
         How strongly each set has each direction; the squares sum to 1 along a direction.
-    tau : array, (m,)
-        zᵀTz: from ``1/(1/K + π)``, the same in all sets, up to one set alone.
-    present : array of bool, (K, m)
-        Whether a set has a direction: its share σ² is at least a tenth of the strongest set's.
     feature_names : tuple of str or None
 
     Examples
@@ -78,8 +74,6 @@ class ManyFrame:
     directions: Floats
     strength: Floats
     sigma: Floats
-    tau: Floats
-    present: Bools
     feature_names: tuple[str, ...] | None = None
 
     @classmethod
@@ -105,15 +99,14 @@ class ManyFrame:
         g = costs.geometry
         working = PreparedSets.like(g, summaries, names).working(g.units)
         factors = [working.shrunk(k, g.shrinkage) for k in range(g.n_sets)]
-        H, sigma, tau, present = (_pair if g.n_sets == 2 else _many)(factors, working.tolerance())
+        H, sigma = (_pair if g.n_sets == 2 else _many)(factors, working.tolerance())
         strength = np.linalg.norm(H, axis=1)
-        order = np.lexsort((-strength, _kinds(present)))
+        order = np.lexsort((-strength, _kinds(_present(sigma))))
         directions = in_feature_units(arrays.like(H, g.center), working.basis, g)
         directions = arrays.to_numpy(directions)[order]
         largest = directions[np.arange(len(directions)), np.abs(directions).argmax(axis=1)]
         directions = directions * np.where(largest < 0, -1.0, 1.0)[:, None]
-        shares = sigma[:, order], tau[order], present[:, order]
-        return cls(tuple(names), directions, strength[order], *shares, g.feature_names)
+        return cls(tuple(names), directions, strength[order], sigma[:, order], g.feature_names)
 
     @property
     def rank(self) -> int:
@@ -121,28 +114,19 @@ class ManyFrame:
         return len(self.directions)
 
     @property
+    def present(self) -> Bools:
+        """(K, m): has a set at least a tenth of the strongest set's share σ² of a direction?"""
+        return _present(self.sigma)
+
+    @property
     def kind(self) -> np.ndarray:
         """``"common"``, ``"partial"`` or ``"isolated"``: all sets have it, some, or one."""
         return np.array(KINDS)[_kinds(self.present)]
-
-    @property
-    def common(self) -> Index:
-        """Numbers of the directions that every set has, strongest first."""
-        return np.flatnonzero(self.kind == "common")
-
-    @property
-    def partial(self) -> Index:
-        """Numbers of the directions that several sets have, but not all; strongest first."""
-        return np.flatnonzero(self.kind == "partial")
 
     def isolated(self, name: str | int) -> Index:
         """Numbers of the directions that only this set has, strongest first."""
         mine = self.present[set_number(name, self.names)]
         return np.flatnonzero((self.kind == "isolated") & mine)
-
-    def owners(self, direction: int) -> tuple[str, ...]:
-        """Names of the sets that have a direction."""
-        return tuple(self.names[k] for k in np.flatnonzero(self.present[:, direction]))
 
     def __repr__(self) -> str:
         kinds = ", ".join(f"{np.count_nonzero(self.kind == kind)} {kind}" for kind in KINDS)
@@ -161,17 +145,14 @@ def set_number(name: str | int, names: Sequence[str]) -> int:
 
 # ---- the higher-order GSVD ----------------------------------------------------------------------
 
-Decomposed = tuple[Floats, Floats, Floats, Bools]  # H (m, e), σ (K, m), τ (m,), present (K, m)
 
-
-def _pair(factors: Sequence[Array], tol: float) -> Decomposed:
-    """Two sets: their GSVD. (T cannot tell c from s there: it is the same for both orders.)"""
+def _pair(factors: Sequence[Array], tol: float) -> tuple[Floats, Floats]:
+    """H and σ of two sets: their GSVD. (T cannot tell c from s: it is the same for both orders.)"""
     pair = gsvd(*factors, tol=tol, compute_uv=False)
-    sigma = np.stack([arrays.to_numpy(pair.c), arrays.to_numpy(pair.s)])
-    return arrays.to_numpy(pair.H), sigma, np.mean(1 / (sigma**2 + 0.5), axis=0), _present(sigma)
+    return arrays.to_numpy(pair.H), np.stack([arrays.to_numpy(one) for one in (pair.c, pair.s)])
 
 
-def _many(factors: Sequence[Array], tol: float) -> Decomposed:
+def _many(factors: Sequence[Array], tol: float) -> tuple[Floats, Floats]:
     """More than two sets, by the three steps above."""
     inverse, spectrum = whitening_of(factors, tol)
     # stacked = Q R: the SVD's L turns the stacked rows into Q, so R is the inverse of L.
@@ -197,7 +178,7 @@ def _many(factors: Sequence[Array], tol: float) -> Decomposed:
         # Any rotation within the group serves as well: take the one with orthogonal directions.
         turned, _, _ = np.linalg.svd(Z[:, same].T @ R, full_matrices=False)
         Z[:, same] = Z[:, same] @ turned
-    return Z.T @ R, _strengths(Q, Z), ((T @ Z) * Z).sum(axis=0), present
+    return Z.T @ R, _strengths(Q, Z)
 
 
 def _groups(tau: Floats, n_sets: int, ridge: float) -> list[Index]:
