@@ -1,7 +1,7 @@
 """Arrays: in memory, anything that can be sliced, Dask's, and the files of NumPy and of MNIST.
 
-``.npy`` and plain IDX files are mapped into memory; what is packed is unpacked as a whole, where
-that fits. Nothing is unpickled.
+``.npy`` files are mapped into memory; what is packed is unpacked whole, where that fits. Nothing is
+unpickled.
 """
 
 from __future__ import annotations
@@ -248,11 +248,14 @@ def npz_rows(path: Path, part: str | None, options: Options) -> ArrayRows:
     def array(member: str) -> Values:
         name = f"{path}: array {member!r}"
         check_fits(name, sizes[member], "unpacked it")
-        with reading(path, "NPZ"), zipfile.ZipFile(path) as archive:
-            with archive.open(f"{member}.npy") as stream:
-                _check_header(stream, name, sizes[member])
-            with archive.open(f"{member}.npy") as stream:
-                return np.asarray(npy.read_array(stream, allow_pickle=False))
+        with (
+            reading(path, "NPZ"),
+            zipfile.ZipFile(path) as archive,
+            archive.open(f"{member}.npy") as stream,
+        ):
+            _check_header(stream, name, sizes[member])
+            stream.seek(0)
+            return np.asarray(npy.read_array(stream, allow_pickle=False))
 
     if isinstance(options.label, str) and options.label in sizes:
         options = replace(options, label=array(options.label))
@@ -285,7 +288,7 @@ def idx_rows(path: Path, options: Options) -> ArrayRows:
 
 
 def _idx_array(path: Path) -> Values:
-    """An IDX file, mapped; or unpacked where it is gzipped."""
+    """The numbers of an IDX file, unpacked where it is gzipped."""
     packed = sniff(path) == "gzip"
     with reading(path, "IDX"), gzip.open(path) if packed else path.open("rb") as stream:
         head = stream.read(4)
@@ -296,13 +299,10 @@ def _idx_array(path: Path) -> Values:
         size = math.prod(shape) * dtype.itemsize
         if packed:
             check_fits(str(path), size, "unpacked it")
-        content = stream.read(size) if packed else b""
-        there = len(content) if packed else path.stat().st_size - stream.tell()
-        if len(shape) < head[3] or there < size:
+        content = stream.read(size if packed else -1)
+        if len(shape) < head[3] or len(content) < size:
             raise SourceError(
                 f"{path}: is cut short; its header promises {size:,} bytes of numbers and "
-                f"{there:,} are there."
+                f"{len(content):,} are there."
             )
-        if packed or 0 in shape:
-            return np.frombuffer(content, dtype).reshape(shape)
-        return np.memmap(path, dtype, "r", stream.tell(), shape)
+        return np.frombuffer(content, dtype, math.prod(shape)).reshape(shape)

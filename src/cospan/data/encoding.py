@@ -35,7 +35,7 @@ from .columns import (
     truths,
 )
 from .decide import clock_of, decide_column
-from .learn import Held, learn_table, only_in_some
+from .learn import learn_table, only_in_some
 from .plan import (
     DROPPED,
     PLURALS,
@@ -137,13 +137,6 @@ def check_same_features(a: Source, b: Source) -> None:
             f"{a.name} has {_features(a)} and {b.name} has {_features(b)}; both must describe "
             "their rows by the same features."
         )
-    if a.feature_names and b.feature_names and a.feature_names != b.feature_names:
-        pairs = zip(a.feature_names, b.feature_names, strict=True)
-        first, second = next((x, y) for x, y in pairs if x != y)
-        raise InputError(
-            f"{a.name} and {b.name} have different features ({first!r} is {second!r} in the "
-            "other); give both the same columns in the same order."
-        )
 
 
 def _features(source: Source) -> str:
@@ -170,37 +163,24 @@ def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Sou
     if all(table.options.columns is not None for table in tables):
         asked |= shared
     plans: list[ColumnPlan] = []
-    parts: dict[str, list[Held]] = {}
+    clocks: list[ColumnPlan] = []
+    taken = {column for table in tables for column in table.schema.names}
     for column in (column for column in columns[0] if column in shared):
-        parts[column] = [one.columns[column] for one in sets]
-        plan, change = decide_column(
-            parts[column], asked=column in asked, names=[one.name for one in sets]
-        )
+        parts = [one.columns[column] for one in sets]
+        plan, change = decide_column(parts, asked=column in asked, names=[one.name for one in sets])
         plans.append(plan)
         changes += [] if change is None else [change]
-    taken = {column for table in tables for column in table.schema.names}
-    dates = [plan for plan in plans if plan.kind in ("date", "time")]
-    clocks = [clock for one in dates if (clock := clock_of(one, parts[one.name]))]
-    plans += [clock for clock in clocks if clock.name not in taken]
+        clock = clock_of(plan, parts) if plan.kind in ("date", "time") else None
+        clocks += [] if clock is None or clock.name in taken else [clock]
     alone = {column for own in columns for column in own} - shared
-    plans += [ColumnPlan(column, "left out", SCHEMA) for column in sorted(alone)]
     dropped = dict.fromkeys(column for table in tables for column in table.options.drop)
-    plans += [ColumnPlan(column, "left out", DROPPED) for column in dropped]
-    whole = EncodingPlan(tuple(plans))
-    profiles = [
-        tuple(
-            SetProfile(
-                one.name,
-                one.rows,
-                tuple(one.columns[c.name].profile(c) for c in plans if c.name in one.columns),
-            )
-            for one in ones
-        )
-        for ones in learned
-    ]
+    left = [ColumnPlan(column, "left out", SCHEMA) for column in sorted(alone)]
+    left += [ColumnPlan(column, "left out", DROPPED) for column in dropped]
+    whole = EncodingPlan((*plans, *clocks, *left))
+    profiles = [tuple(one.profile(whole) for one in ones) for ones in learned]
     every = [one for ones in profiles for one in ones]
     odd = [{column.name: column.absurd for column in one.columns} for one in every]
-    changes += absurd_values(list(parts), [one.name for one in every], odd)
+    changes += absurd_values([plan.name for plan in plans], [one.name for one in every], odd)
     if not whole.used:
         why = " ".join(map(str, (*changes, *whole.not_compared())))
         raise InputError(f"{together}: no column is left to compare. {why}".rstrip())
@@ -257,12 +237,9 @@ class EncodedRows(Source):
         there = set(self._table.schema.names)
         wanted = [c for c in dict.fromkeys([*self.plan.inputs, *beside]) if c in there]
         for block in self._table.blocks(wanted, size, met):
-            rows = encoder.rows(block.rows)
+            rows, watched = encoder.rows(block.rows), encoder.watched(block.rows)
             yield block._replace(
-                rows=rows,
-                times=encoder.times(block.rows),
-                merged=encoder.merged,
-                watched=encoder.watched(block.rows),
+                rows=rows, times=encoder.times, merged=encoder.merged, watched=watched
             )
         met += encoder.notes()
         known = {c.name for one in self.profiles for c in one.columns if c.absurd}
@@ -293,7 +270,8 @@ class Encoder:
         self.gaps: Counter[str] = Counter()
         self.absurd: Counter[str] = Counter()
         self.merged: NDArray[np.uint64] | None = None  # as a Chunk's, of the last batch
-        self._dates: tuple[object, dict[str, Floats]] = (None, {})
+        self.times: Floats | None = None
+        self._dates: dict[str, Floats] = {}  # of the last batch: each column is read once
         # Texts may be written in another way than plainly only where this set has texts.
         self._plainly = {
             c.name
@@ -307,7 +285,7 @@ class Encoder:
         NaN is left only where a value is missing that the plan cannot or shall not fill.
         """
         rows = np.zeros((batch.num_rows, self.plan.n_features), dtype=self.dtype)
-        self.merged = None
+        self.merged, self._dates = None, {}
         place, indicator = 0, sum(len(column.features) for column in self.plan.used)
         for column in self.plan.used:
             own = rows[:, place : place + len(column.features)]
@@ -323,12 +301,9 @@ class Encoder:
                     self.gaps[column.name] += int(gaps.sum())
             indicator += column.indicator
             place += len(column.features)
+        times = [self._days(column.name, batch) for column in self.plan.times]
+        self.times = np.column_stack(times) if times else None
         return rows
-
-    def times(self, batch: pa.RecordBatch) -> Floats | None:
-        """Days since 1970 in the plan's columns of times, side by side; None if it has none."""
-        found = [self._days(column.name, batch) for column in self.plan.times]
-        return np.column_stack(found) if found else None
 
     def watched(self, batch: pa.RecordBatch) -> Floats | None:
         """What the plan watches of texts without features, side by side; None if there are none."""
@@ -339,11 +314,11 @@ class Encoder:
         self, place: Values, column: ColumnPlan, batch: pa.RecordBatch
     ) -> Bools | None:
         """One number for each row; some are made of dates. Returns where one is missing."""
-        if column.kind == "date":
-            values = self._days(column.name, batch)
-        elif column.of:
+        if column.of:
             hours = hours_of(self._days(column.of, batch))
             values = np.where(hours < column.origin, hours + 24, hours)
+        elif column.kind == "date":
+            values = self._days(column.name, batch)
         else:
             values = self._numbers(column, _column(batch, column.name))
         place[:] = values
@@ -356,14 +331,11 @@ class Encoder:
         return gaps if gaps.any() else None
 
     def _days(self, name: str, batch: pa.RecordBatch) -> Floats:
-        """The days since 1970 of a column of dates, each of which is read once."""
-        if self._dates[0] is not batch:
-            self._dates = (batch, {})
-        read = self._dates[1]
-        if name not in read:
+        """The days since 1970 of a column of dates."""
+        if name not in self._dates:
             column = replace(self.plan[name], kind="date")
-            read[name] = self._numbers(column, _column(batch, name))
-        return read[name]
+            self._dates[name] = self._numbers(column, _column(batch, name))
+        return self._dates[name]
 
     def _numbers(self, column: ColumnPlan, array: pa.Array) -> Floats:
         """One number for each row, NaN where missing."""

@@ -74,9 +74,9 @@ class ImageRows(Source):
         self._label = options.beside("label", len(files), str(folder))
         self._groups = options.beside("groups", len(files), str(folder))
         self._given = options.image_size is not None
+        self._size = (options.image_size or (0, 0))[::-1]
         first = self._first_size()
-        height, width = options.image_size or first
-        self._size = width, height
+        width, height = self._size = self._size if self._given else first
         self.image_shape = (height, width) if self._mode == "L" else (height, width, 3)
         shape = (None, int(np.prod(self.image_shape)))
         super().__init__(folder.name, options, shape, np.dtype(np.float64))
@@ -114,34 +114,28 @@ class ImageRows(Source):
 
     def _row(self, file: Path) -> Values:
         """The pixels of one image, as whole numbers from 0 to 255."""
-        from PIL import Image, ImageOps
+        from PIL import Image
 
-        size = self._size
-        with _opened(file, self._id(file)) as image:
-            if self._given:
-                image.draft(self._mode, size)  # JPEG decodes smaller, and faster
-            upright = ImageOps.exif_transpose(image)
-            if upright.size != size and not self._given:
+        with self._upright(file) as image:
+            if image.size != self._size and not self._given:
                 raise InputError(
-                    f"{self._folder}: {self._id(file)} is {_by(upright.size)} pixels and the first "
-                    f"image {_by(size)}; give image_size= to bring all to one size."
+                    f"{self._folder}: {self._id(file)} is {_by(image.size)} pixels and the first "
+                    f"image {_by(self._size)}; give image_size= to bring all to one size."
                 )
-            if upright.mode.startswith("I;16"):  # Pillow would clip; the upper eight bits are meant
-                upright = Image.fromarray((np.asarray(upright) >> 8).astype(np.uint8))
-            plain = upright.convert(self._mode)
-        if plain.size != size:
-            plain = plain.resize(size, Image.Resampling.BILINEAR)
+            if image.mode.startswith("I;16"):  # Pillow would clip; the upper eight bits are meant
+                image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
+            plain = image.convert(self._mode)
+        if plain.size != self._size:
+            plain = plain.resize(self._size, Image.Resampling.BILINEAR)
         return np.asarray(plain).reshape(-1)
 
     def _first_size(self) -> tuple[int, int]:
-        """Height and width of the first image that can be read."""
+        """Width and height of the first image that can be read."""
         reason = ""
         for file in self._files:
             try:
-                with _opened(file, self._id(file)) as image:
-                    from PIL import ImageOps
-
-                    width, height = ImageOps.exif_transpose(image).size
+                with self._upright(file) as image:
+                    width, height = image.size
             except Unreadable as error:
                 reason = first_line(error)
                 continue
@@ -151,11 +145,35 @@ class ImageRows(Source):
                     f"{_by((width, height))} pixels) and every pixel is a feature; give "
                     "image_size=, for example 64."
                 )
-            return height, width
+            return width, height
         raise SourceError(
             f"{self._folder}: none of its {len(self._files):,} images can be read "
             f"(of the last one: {reason})."
         )
+
+    @contextmanager
+    def _upright(self, file: Path) -> Iterator[Image.Image]:
+        """An image; one that claims too many pixels is refused before it is decoded.
+
+        Whatever is raised about a file (Pillow's decoders raise nearly anything) makes it
+        unreadable. Pillow's own limit of pixels lies above ours.
+        """
+        with needed("Reading images"):
+            from PIL import Image, ImageOps
+        try:
+            with Image.open(file) as image:
+                if image.width * image.height > MAX_PIXELS:
+                    raise Unreadable(
+                        f"{self._id(file)} claims more than {MAX_PIXELS:,} pixels and is refused "
+                        "as a decompression bomb"
+                    )
+                if self._given:
+                    image.draft(self._mode, self._size)  # JPEG decodes smaller, and faster
+                yield ImageOps.exif_transpose(image)
+        except (CospanError, Unreadable):
+            raise
+        except Exception as error:  # as above
+            raise Unreadable(str(error)) from error
 
     def _id(self, file: Path) -> str:
         return file.relative_to(self._folder).as_posix()
@@ -163,31 +181,6 @@ class ImageRows(Source):
 
 def _by(size: tuple[int, int]) -> str:
     return f"{size[0]}×{size[1]}"
-
-
-@contextmanager
-def _opened(file: Path, name: str) -> Iterator[Image.Image]:
-    """An image; one that claims too many pixels is refused before it is decoded.
-
-    Whatever is raised about a file (Pillow's decoders raise nearly anything) makes it unreadable.
-    """
-    with needed("Reading images"):
-        from PIL import Image
-
-    bomb = f"{name} claims more than {MAX_PIXELS:,} pixels and is refused as a decompression bomb"
-    # Pillow's own limits lie above ours; to turn its warning into an error would take a filter of
-    # the whole process.
-    try:
-        with Image.open(file) as image:
-            if image.width * image.height > MAX_PIXELS:
-                raise Unreadable(bomb)
-            yield image
-    except (CospanError, Unreadable):
-        raise
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise Unreadable(bomb) from error
-    except Exception as error:  # as above
-        raise Unreadable(str(error)) from error
 
 
 # ---- embeddings --------------------------------------------------------------------------------
@@ -230,18 +223,17 @@ class EmbeddedTexts(Source):
 
     def __init__(self, table: Table, column: str) -> None:
         require(table.schema.names, [column], table.name, "text")
-        kind = table.schema.field(column).type
-        if family(kind) not in ("text", "dictionary", "nothing"):
-            holds = "numbers" if family(kind) == "number" else kind
+        kind = family(table.schema.field(column).type)
+        if kind not in ("text", "dictionary", "nothing"):
             raise InputError(
-                f"{table.name}: column {column!r} holds {holds}, not texts; text= is for a column "
+                f"{table.name}: column {column!r} holds {kind}s, not texts; text= is for a column "
                 "of texts."
             )
         self.known = (*table.known, Note("embedding", ABOUT_COLUMNS.format(what="text")))
         self._table, self._column = table, column
         self._model = model_of(table.options.embed)
-        self._known: dict[str, Single] = {}
-        shape = (table.n_rows, self._rows([""]).shape[1])
+        self._rows: dict[str, Single] = {"": rows_of(self._model, [""])[0]}
+        shape = (table.n_rows, len(self._rows[""]))
         super().__init__(table.name, table.options, shape, np.dtype(np.float32))
 
     def _blocks(self, size: int, met: list[Note]) -> Iterator[Chunk]:
@@ -250,19 +242,15 @@ class EmbeddedTexts(Source):
             texts = block.rows.column(0)
             missing += texts.null_count
             words = [text or "" for text in texts.cast("string").to_pylist()]
+            if new := [text for text in dict.fromkeys(words) if text not in self._rows]:
+                self._rows.update(zip(new, rows_of(self._model, new), strict=True))
             ids = block.ids
             if ids.dtype.kind == "i":  # row numbers, with what a reader knows a text by
                 ids = np.array([f"{n}: {_front(text)}" for n, text in zip(ids, words, strict=True)])
-            yield block._replace(rows=self._rows(words), ids=ids)
+            yield block._replace(rows=np.stack([self._rows[text] for text in words]), ids=ids)
         if missing:
             text = f"{self.name}: {plural(missing, 'missing text')}, counted as empty."
             met.append(Note("missing texts", text, loud=True))
-
-    def _rows(self, texts: list[str]) -> Single:
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        if new:
-            self._known.update(zip(new, rows_of(self._model, new), strict=True))
-        return np.stack([self._known[text] for text in texts])
 
 
 def _front(text: str) -> str:

@@ -20,7 +20,7 @@ from cospan.base.keys import mixed
 from cospan.base.types import Floats
 
 from .columns import PLAIN, READINGS, coded, family, numbers, pa, parsed, pc, plain_values
-from .plan import ABSURD, ColumnPlan, ColumnProfile, SchemaChange
+from .plan import ABSURD, ColumnPlan, ColumnProfile, EncodingPlan, SchemaChange, SetProfile
 from .source import CHUNK_BYTES, LEARN_ROWS, Chunk, Table, absurd, all_usual, joined
 
 #: A sample has at most so many rows, and takes about so many bytes.
@@ -267,6 +267,11 @@ class SetSample(NamedTuple):
     name: str
     rows: int
     columns: dict[str, Held]
+
+    def profile(self, plan: EncodingPlan) -> SetProfile:
+        """The same as plain numbers, left-out columns too."""
+        own = (self.columns[c.name].profile(c) for c in plan.columns if c.name in self.columns)
+        return SetProfile(self.name, self.rows, tuple(own))
 
 
 def learn_table(table: Table, name: str, forced: Mapping[str, str]) -> list[SetSample]:

@@ -197,14 +197,9 @@ class EncodingPlan:
     def notes(self) -> list[Note]:
         """What a reader of a result should know of the encoding, a note for each matter."""
         notes: list[Note] = []
-        counts = []
-        for kind, kinds in PLURALS.items():
-            if names := [column.name for column in self.used if column.kind == kind]:
-                said = f"{len(names)} {kinds if len(names) > 1 else kind}"
-                counts.append(said if kind == "number" else f"{said} ({named(names)})")
         if self.n_features > len(self.used) or any(c.kind != "number" for c in self.used):
-            text = f"{len(self.inputs)} columns became {self.n_features:,} features: "
-            notes.append(Note("encoding", f"{text}{', '.join(counts)}."))
+            text = f"{len(self.inputs)} columns became {self.n_features:,} features."
+            notes.append(Note("encoding", text))
         if gaps := [column for column in self.used if column.indicator]:
             where = f"{gaps[0].indicator_name!r}{', …' if len(gaps) > 1 else ''}"
             columns = "" if len(gaps) == len(self.used) else f" in {named([c.name for c in gaps])}"
