@@ -38,8 +38,8 @@ class Compared:
 
     def __init__(self, A, B, Z=None, usual=False):
         opened = open_sets(Asked(A, B, Z, name_a="A", name_b="B"), {})
-        settings = Settings.of().settled(None, opened.first.n_features)
-        read = read_sets(opened, bool(settings.exact), None)
+        settings = Settings.of()
+        read = read_sets(opened, settings.are_exact(None, opened.first.n_features), None)
         started = time.process_time()
         scorer = fit_models(read, settings, picture=False)
         self.seconds_of_models = time.process_time() - started

@@ -10,7 +10,6 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from cospan.base.files import check_output
 from cospan.base.text import plural, printable
+from cospan.base.types import Values
 from cospan.cli.gates import Gate, broken
 from cospan.cli.terminal import Terminal
 from cospan.comparison import Comparison, audit_labels
@@ -27,7 +27,6 @@ from cospan.comparison.score_files import (
     check_table_path,
     csv_text,
     score_columns,
-    table_file,
     write_table,
 )
 from cospan.comparison.scoring import Model, Scorer
@@ -87,7 +86,7 @@ def compare(
     B = sets[1] if len(sets) == 2 else None
     found = compare_sets(A, B, score, progress=terminal.progress, **options)
     if outputs.scores is not None:
-        write_table(outputs.scores, found.table())
+        write_table(outputs.scores, [found.table()])
     if outputs.save is not None:
         save(outputs.save, found.model)
     files = [*sets, *([score] if score else [])]
@@ -108,7 +107,7 @@ def monitor(
         found.save(outputs.save)
     for path in outputs.reports:
         if path.suffix in TABLES:
-            write_table(path, found.table())
+            write_table(path, [found.table()])
         else:
             write(found, path, command=_command(), files=[reference, *data])
     return finish(terminal, found, outputs)
@@ -172,21 +171,25 @@ def score(
             f"{source.name} has {plural(source.n_features, 'feature')} and the model in {model} "
             f"has {frame.n_features:,}; score rows with the features it was fitted to."
         )
-    rows, known = 0, dict.fromkeys(source.notes)
     for change in source.changes:
         terminal.warn(str(change))
-    with nullcontext() if output is None else table_file(output) as write:
-        for number, chunk in enumerate(source.chunks()):
+    rows, known = 0, dict.fromkeys(source.notes)
+
+    def scored() -> Iterator[dict[str, Values]]:
+        nonlocal rows
+        for chunk in source.chunks():
             found = score_columns(names, source.name, scorer.score(chunk))
-            found["id"] = found["id"].astype(str)
-            if write is None:
-                terminal.data(csv_text(found, header=number == 0))
-            else:
-                write(found)
+            yield found | {"id": found["id"].astype(str)}
             rows += len(chunk.rows)
             terminal.progress(f"scoring {source.name}", rows, source.n_rows)
         if not rows:
             raise InputError(f"{source.name} has no rows to score; check the file.")
+
+    if output is not None:
+        write_table(output, scored())
+    else:
+        for number, columns in enumerate(scored()):
+            terminal.data(csv_text(columns, header=number == 0))
     for note in source.notes:
         if note not in known:  # those were said of the file, these found while its rows were read
             terminal.warn(str(note))
@@ -201,13 +204,13 @@ def _load_scorer(path: Path) -> tuple[Scorer, tuple[str, ...]]:
     found = load(path)
     model = getattr(found, "model_", found)  # also where an estimator was saved
     if isinstance(model, SetCosts) and model is not found:
-        return Scorer(model, model.weighting), tuple(map(str, found.classes_))
+        return Scorer(model), tuple(map(str, found.classes_))
     if not isinstance(model, JointFrame):
         raise ModelFileError(
             f"{path} holds a {type(found).__name__} without a joint frame of two sets; "
             "save one with cospan compare A B --save."
         )
-    return Scorer(model, "cost"), ()
+    return Scorer(model), ()
 
 
 def _open_for(frame: Model, data: str, reading: Options) -> Source:
@@ -241,7 +244,7 @@ def audit(
         key: getattr(found, key)[order] for key in ("suggested", "suspicion", "flagged")
     }
     if output is not None:
-        write_table(output, columns)
+        write_table(output, [columns])
     conflicts = np.flatnonzero(columns["flagged"])
     worst = [{key: value[i] for key, value in columns.items()} for i in conflicts[:top].tolist()]
     if as_json:
@@ -290,7 +293,7 @@ def synthetic_rows(
             "impossible": np.isin(rows, found.impossible),
             "copy": np.isin(rows, found.copies),
         }
-        write_table(output, columns)
+        write_table(output, [columns])
     if as_json:
         terminal.json(found.to_dict())
     else:

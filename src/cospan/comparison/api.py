@@ -74,8 +74,6 @@ def compare(
         (height, width) or (height, width, channels) where the features are pixels.
     span, units, shrinkage, pooling, dof, calibrate, curve, preset, center, balance, tol
         As for :meth:`cospan.JointFrame.fit`.
-    weighting : {"cost", "frame"}
-        How a sample's angle is made of its coordinates; ``"frame"`` with the linear span.
     groups : column name, or one array for each set, optional
         What rows have in common that belong together (a patient, a day). The column is not a
         feature. Rows of one group are in one fold, and are relabelled together for the p-value.
@@ -85,9 +83,6 @@ def compare(
     n_permutations : int, default 999
         Relabellings of the rows behind the p-value of two sets, at least 19. Where the first 199
         give more than 0.1, they are all that is drawn.
-    exact : bool, optional
-        Summaries by QR instead of Gram matrices. Default: where shrinkage is below 1e-3, since
-        only then the difference shows.
     progress : callable, optional
         Called as ``progress(stage, rows_done, rows_in_all_or_None)``.
     **options
@@ -127,9 +122,8 @@ def compare(
     shape = first.image_shape if image_shape is None else _shape(image_shape, first.n_features)
     known = [source.n_rows for source in opened.sources]
     n_rows = None if None in known else sum(n or 0 for n in known)
-    settings = settings.settled(n_rows, first.n_features)
     try:
-        read = read_sets(opened, bool(settings.exact), progress)
+        read = read_sets(opened, settings.are_exact(n_rows, first.n_features), progress)
         say("fitting the sets", 0, 1)
         scorer = fit_models(read, settings, picture=shape is not None)
         scorer = scorer._replace(usual=usual_rows(read))

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
 from typing import NamedTuple
 
 import numpy as np
 
-from cospan.base.checks import as_count, as_option, as_shrinkage
+from cospan.base.checks import as_count, as_shrinkage
 from cospan.base.tolerance import FAST_SHRINKAGE
 from cospan.base.types import Data, Option, Record
 from cospan.data import (
@@ -29,7 +28,7 @@ from cospan.data import (
     open_source,
     set_names,
 )
-from cospan.errors import InputError, SourceError
+from cospan.errors import InputError
 from cospan.evidence import FEWEST_LABELLINGS
 from cospan.model import DEFAULTS, Given, settled
 from cospan.model import Settings as SetSettings
@@ -48,10 +47,8 @@ SourceOptions = Record  # of :func:`cospan.data.open_source`
 class Options(Given, total=False):
     """Settings of a comparison, and options of its sources: what may be left out of a call."""
 
-    weighting: str
     seed: int
     n_permutations: int
-    exact: bool | None
     groups: object
     columns: Sequence[str | int] | None
     id_column: str | None
@@ -71,10 +68,8 @@ class Settings(SetSettings):
     """How to compare; see :func:`cospan.compare` for each."""
 
     preset: str | None = None
-    weighting: str = "cost"
     seed: int = 0
     n_permutations: int = 999
-    exact: bool | None = None
 
     @classmethod
     def of(cls, **given: Option) -> Settings:
@@ -83,11 +78,6 @@ class Settings(SetSettings):
         return cls(**{**given, **settled(asked, DEFAULTS)})
 
     def __post_init__(self) -> None:
-        weighting = as_option(self.weighting, "weighting", ("cost", "frame"))
-        if weighting == "frame" and self.span == "affine":
-            raise InputError(
-                'weighting="frame" belongs to the linear span; give span="linear" with it.'
-            )
         as_shrinkage(self.shrinkage)
         as_count(self.n_permutations, "n_permutations", least=FEWEST_LABELLINGS)
         as_count(self.seed, "seed", least=0)
@@ -97,15 +87,12 @@ class Settings(SetSettings):
         center = self.center if isinstance(self.center, str) else "given"
         return {**asdict(replace(self, center=None)), "center": center}
 
-    def settled(self, n_rows: int | None, n_features: int) -> Settings:
-        """The settings with `exact` decided by what is to be compared."""
-        if self.exact is not None:
-            return self
+    def are_exact(self, n_rows: int | None, n_features: int) -> bool:
+        """Whether summaries are by QR instead of Gram matrices: where only then digits suffice."""
         alpha = 0.0 if self.preset == "paper" else self.shrinkage
         weak = alpha != "auto" and float(alpha) < FAST_SHRINKAGE
         # With fewer rows than features, factors are smaller than matrices, and as fast to make.
-        wide = n_rows is not None and n_rows < n_features
-        return replace(self, exact=weak or wide)
+        return weak or (n_rows is not None and n_rows < n_features)
 
 
 def split_options(given: Options) -> tuple[Settings, SourceOptions]:
@@ -202,9 +189,10 @@ def open_sets(asked: Asked, options: SourceOptions) -> Opened:
         opened = Opened(tuple(names), encode(parts, names), tuple(values))
     if asked.Z is None:
         return opened
-    if isinstance(groups[0], str):  # the further rows may have that column, too
-        options = {**options, "drop": [*(options.get("drop") or ()), groups[0]]}
-    further = _further(asked, opened.first, options)
+    if opened.first.plan is not None:  # further rows of a table may have these columns, too
+        beside = [one for one in (label, groups[0]) if isinstance(one, str)]
+        options = {**options, "drop": [*(options.get("drop") or ()), *beside]}
+    further = _further(asked.Z, opened.first, options)
     name_z = set_names([*opened.names, further.name])[-1]
     if name_z in opened.names:  # the table of rows must tell them apart
         name_z = f"{name_z} (scored)"
@@ -314,25 +302,14 @@ def _open(thing: object, name: str, options: SourceOptions) -> Source | Table:
     return open_source(thing, name=None if named else name, **options)
 
 
-def _further(asked: Asked, first: Source, options: SourceOptions) -> Source:
+def _further(Z: object, first: Source, options: SourceOptions) -> Source:
     """Z, opened, with the features of the sets, encoded as the first set is."""
-    Z, label = asked.Z, asked.label
-    opened: Source | Table | None = None
-    if isinstance(label, str) and not isinstance(Z, Source | Table) and not _is_stdin(Z):
-        # A table to score often has the column of the classes, too: there it is no feature.
-        with suppress(InputError, SourceError):
-            opened = _open(Z, "Z", {**options, "label": label})
-    if opened is None:
-        opened = _open(Z, "Z", options)
+    opened = _open(Z, "Z", options)
     if isinstance(opened, Table) and first.plan is not None:
         return encode_by(opened, first.plan)
     source = encode([opened])[0]
     check_same_features(first, source)
     return source
-
-
-def _is_stdin(thing: object) -> bool:
-    return isinstance(thing, str) and thing == "-"
 
 
 def _natural(value: object) -> tuple[bool, float, str]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,41 +100,26 @@ of .parquet, .arrow, .feather, .csv, .tsv.
     return target
 
 
-@contextmanager
-def table_file(path: str | os.PathLike[str]) -> Iterator[Callable[[Columns], None]]:
-    """Write a table in pieces; the file appears when the block ends well.
+def write_table(path: str | os.PathLike[str], parts: Iterable[Columns]) -> None:
+    """Write a table that comes in parts; the file appears when all of them came.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "scores.csv"
-    >>> with table_file(path) as write:
-    ...     write({"id": np.array(["x", "y"]), "theta": np.array([1.5, 88.0])})
-    ...     write({"id": np.array(["z"]), "theta": np.array([45.0])})
+    >>> first = {"id": np.array(["x", "y"]), "theta": np.array([1.5, 88.0])}
+    >>> write_table(path, [first, {"id": np.array(["z"]), "theta": np.array([45.0])}])
     >>> path.read_text().split()
     ['"id","theta"', '"x",1.5', '"y",88', '"z",45']
     """
     target = check_table_path(path)
     ending = target.suffix.lower()
-    with whole_file(target) as temporary:
+    with whole_file(target) as temporary, ExitStack() as opened:
         writer: Any = None  # one of three that Arrow has
-        try:
-
-            def write(columns: Columns) -> None:
-                nonlocal writer
-                text = ending in (".csv", ".tsv")
-                table = _arrow_table(without_formulas(columns) if text else columns)
-                writer = writer or _open_writer(temporary, ending, table.schema)
-                writer.write_table(table)
-
-            yield write
-        finally:
-            if writer is not None:
-                writer.close()
-
-
-def write_table(path: str | os.PathLike[str], columns: Columns) -> None:
-    """Write a table that is at hand."""
-    with table_file(path) as write:
-        write(columns)
+        for columns in parts:
+            text = ending in (".csv", ".tsv")
+            table = _arrow_table(without_formulas(columns) if text else columns)
+            if writer is None:
+                writer = opened.enter_context(_open_writer(temporary, ending, table.schema))
+            writer.write_table(table)
 
 
 def csv_text(columns: Columns, *, header: bool = True) -> str:

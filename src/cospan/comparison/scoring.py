@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +43,6 @@ FEW_ROWS = 1000
 HALF = 0.5
 #: Rows of a set that the gain is judged by, and what is usual.
 JUDGED_ROWS = 2000
-#: Rows that are scored at once: what is made of them on the way is several times as large.
-AT_ONCE = 20_000
 
 Model = JointFrame | SetCosts
 Names = Values  # identifiers or groups: numbers or texts, whatever the data has
@@ -60,7 +58,7 @@ def fit_models(read: ReadSets, settings: Settings, picture: bool) -> Scorer:
     if (plan := read.opened.first.plan) is not None:  # so that a saved model can read such tables
         model = replace(model, geometry=replace(model.geometry, encoding=plan.to_dict()))
     folds = [_of_fold(read, k, model, settings, picture) for k in range(read.n_folds)]
-    scorer = Scorer(model, settings.weighting, tuple(folds))
+    scorer = Scorer(model, tuple(folds))
     if not model.answering.geometry.calibration.offsets or _beats_chance(scorer, read.sets):
         return scorer
     bare = tuple(None if one is None else _without_gain(one) for one in folds)
@@ -74,7 +72,6 @@ def _of_sets(read: ReadSets, settings: Settings, picture: bool) -> Model:
     return SetCosts.from_summaries(
         summaries,
         labels=read.opened.names,
-        weighting=settings.weighting,
         picture=picture,
         again=again,
         **settings.of_the_sets(),
@@ -92,16 +89,13 @@ def _of_fold(
     others = [one.folds.without(fold) for one in read.sets]
     again, curve = Again(read, fold), model.curve
     try:
-        if isinstance(model, JointFrame) and (
-            model.shrinkage == 0 or settings.weighting == "frame"
-        ):
+        if isinstance(model, JointFrame) and model.shrinkage == 0:
             # Directions can be of one set alone: the frame says more of a row than its costs.
             bare = replace(settings, curve=None)
             return JointFrame.of_sets(others[0], others[1], bare, picture, None)
         if min(one.kept.total for one in read.sets) < FEW_ROWS:
             return SetCosts.from_summaries(
                 others,
-                weighting=settings.weighting,
                 picture=picture,
                 again=again,
                 mapping=None if curve is None else curve.map,
@@ -206,7 +200,6 @@ class Scorer(NamedTuple):
     """A model of all rows, which scores further rows, and those of the folds, for own ones."""
 
     model: Model
-    weighting: str = "cost"
     folds: tuple[Model | None, ...] = ()  # None: the other folds have nothing to compare
     usual: UsualRows | None = None  # None: the model's own rows say what is usual
 
@@ -231,7 +224,7 @@ class Scorer(NamedTuple):
         if self.usual is not None and dealt is not None:
             costs = self.usual.squared_costs(rows, dealt)
             typicality, strange = self.usual.p_values(costs), self.usual.strange(costs)
-        elif known is not None and self.weighting == "cost":
+        elif known is not None:
             typicality, strange = np.asarray(known.p_values(squared)), known.strange(squared)
         found = Scored(weights, typicality, alignment, chunk.ids, strange)
         if own is None:
@@ -246,17 +239,14 @@ class Scorer(NamedTuple):
 
     def group(self, name: str, kept: KeptRows, own: int | None = None) -> Group:
         """The rows kept of one set, or of none, with their scores."""
-        parts = []
-        for start in range(0, len(kept.dealt), AT_ONCE):
-            some = np.arange(start, min(start + AT_ONCE, len(kept.dealt)))
-            parts.append(self.score(kept.chunk.take(some), kept.dealt[some], own))
+        scored = self.score(kept.chunk, kept.dealt, own)
         nowhere = np.zeros(len(kept.dealt), dtype=bool)
-        return Group(name, own, kept.total, _joined(parts), np.asarray(kept.chunk.rows), nowhere)
+        return Group(name, own, kept.total, scored, np.asarray(kept.chunk.rows), nowhere)
 
     def _by(self, model: Model | None, rows: Rows) -> tuple[Floats, Floats, Alignment | None]:
         """(n, K) squared costs and probabilities by one model, and what two sets say besides."""
         if isinstance(model, JointFrame):
-            found = model.align(rows, weighting=self.weighting)
+            found = model.align(rows)
             costs = [arrays.to_numpy(cost) for cost in (found.cost_a, found.cost_b)]
             return np.stack(costs, axis=1) ** 2, np.asarray(found.posterior), found
         K = self.model.geometry.n_sets
@@ -267,20 +257,8 @@ class Scorer(NamedTuple):
             calibration = model.answering.geometry.calibration
         if K > 2:
             return squared, np.asarray(calibrated_weights(squared, calibration)), None
-        found = Alignment.from_costs(squared[:, 0], squared[:, 1], self.weighting, calibration)
+        found = Alignment.from_costs(squared[:, 0], squared[:, 1], "cost", calibration)
         return squared, np.asarray(found.posterior), found
-
-
-def _joined(parts: Sequence[Scored]) -> Scored:
-    """Scored rows of one kind, one part after the other."""
-
-    def column(values: tuple[Any, ...]) -> Any:
-        if values[0] is None:
-            return None
-        whole = isinstance(values[0], Alignment)
-        return Alignment.concatenate(values) if whole else np.concatenate(values)
-
-    return parts[0] if len(parts) == 1 else Scored(*map(column, zip(*parts, strict=True)))
 
 
 def no_gain(n_sets: int) -> Calibration:

@@ -170,8 +170,7 @@ def _telling_samples(comparison: Any, n: int, pixels: bool) -> list[Strip]:
     for heading, samples in chosen.items():
         shown = np.stack([row for _, _, row in samples])
         if not pixels:
-            weighting = comparison.settings["weighting"]
-            shown = np.asarray(attribute(frame, shown, weighting=weighting).features)
+            shown = np.asarray(attribute(frame, shown).features)
         titles = [f"{key} {angle:.0f}°" for angle, key, _ in samples]
         strips.append((heading, list(zip(shown, titles, strict=True))))
     return strips
