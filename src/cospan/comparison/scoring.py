@@ -223,7 +223,8 @@ class Scorer(NamedTuple):
         known = self.model.answering.typicality
         if self.usual is not None and dealt is not None:
             costs = self.usual.squared_costs(rows, dealt)
-            typicality, strange = self.usual.p_values(costs), self.usual.strange(costs)
+            ranks = self.usual.ranks
+            typicality, strange = np.asarray(ranks.p_values(costs)), ranks.strange(costs)
         elif known is not None:
             typicality, strange = np.asarray(known.p_values(squared)), known.strange(squared)
         found = Scored(weights, typicality, alignment, chunk.ids, strange)

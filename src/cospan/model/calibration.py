@@ -96,15 +96,10 @@ def fit_calibration(
 def _target_sums(x: Floats, own: Index, count: Floats, weight: Floats) -> Floats:
     """All that smoothed targets t add to the loss: Σ weight·t·x, and Σ weight·t of every set."""
     K = len(x) + 1
-    others = weight / (np.bincount(own, count, minlength=K)[own] + K)
-    mine = weight - K * others  # on top of what it gets as one of all
-    sums = np.full(K, others.sum())
-    sums[0] = others @ x.sum(axis=0)
-    for k in range(1, K):
-        member = np.flatnonzero(own == k)
-        sums[k] += mine[member].sum()
-        sums[0] += mine[member] @ x[k - 1, member]
-    return sums
+    smoothed = weight / (np.bincount(own, count, minlength=K)[own] + K)
+    targets = np.tile(smoothed, (K, 1))
+    targets[own, np.arange(len(own))] += weight - K * smoothed
+    return np.append(np.sum(targets[1:] * x), targets[1:].sum(axis=1))
 
 
 def _newton(x: Floats, weight: Floats, targets: Floats, parameters: Floats) -> Floats:
@@ -180,14 +175,6 @@ def calibrated_weights(squared: Array, calibration: Calibration) -> Array:
            [0.33333333, 0.33333333, 0.33333333]])
     """
     xp = arrays.namespace(squared)
-    if not calibration.offsets and calibration.gain == 1:
-        # Relative to the smallest cost nothing overflows. At the centre every cost is 0 and no
-        # set is nearer; a set that cannot represent a sample has an infinite cost and weight 0.
-        least = xp.min(squared, axis=1)[:, None]
-        tied = (squared == least) | (squared == 0)
-        share = least / xp.where(tied, xp.ones_like(squared), squared)
-        share = xp.where(tied, xp.ones_like(share), share)
-        return share / xp.sum(xp.sort(share, axis=1), axis=1)[:, None]
     tiny, huge = COST_RANGE[4 if squared.dtype == xp.float32 else 8]
     score = -calibration.gain * xp.log(xp.clip(squared, tiny, huge))
     if calibration.offsets:

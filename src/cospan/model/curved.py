@@ -25,7 +25,7 @@ from cospan.errors import InputError
 from cospan.model.choice import CLEARLY, Judge, tried_rows
 from cospan.model.curves import RowMap, are_of_a_table, landmark_map, score_map
 from cospan.model.prepared import WorkingSets
-from cospan.model.scoring import Squares
+from cospan.model.scoring import Squares, pieces_of
 from cospan.model.set_model import Model, SetCosts, Tried, chosen_sets
 from cospan.model.settings import Settings
 from cospan.summary import RowSample, Summary
@@ -34,9 +34,9 @@ from cospan.summary import RowSample, Summary
 #: attribute `at_hand` that is true, the rows are in memory, and reading them costs little.
 Again = Callable[[RowMap], Sequence[Summary]]
 
-# Bytes of mapped rows computed at once. On the host they stay in the cache between the passes;
-# where rows are mapped once, to be summarised, no second pass wants it.
-_HOST_BYTES, _ONCE_BYTES, _DEVICE_BYTES = 2**20, 2**24, 2**28
+# Entries of mapped rows computed at once: they stay in the cache between the passes. Where rows
+# are mapped once, to be summarised, no second pass wants them.
+_AT_ONCE, _ONCE = 2**18, 2**22
 # Fewer rows at once would keep matrix products waiting.
 _FEWEST_AT_ONCE = 512
 # From this many parts on, threads share them.
@@ -78,7 +78,7 @@ class CurvedSets:
             with arrays.full_precision(features):
                 return xp.stack(sums(features @ multiplier), axis=1) + dof
 
-        pieces = _pieces(rows, self.map, _HOST_BYTES)
+        pieces = pieces_of(rows, self.map.n_features, _AT_ONCE, _FEWEST_AT_ONCE)
         threads = arrays.host_threads(rows) if len(pieces) >= _THREADED_PARTS else 1
         parts = arrays.in_threads(scored, pieces, threads)
         return xp.astype(xp.concat(parts, axis=0), rows.dtype, copy=False)
@@ -86,7 +86,7 @@ class CurvedSets:
     def left_out_costs(self, rows: Array, own: Index, removed: Floats) -> Array:
         """(n, K) squared costs of the sets' own rows, each as if it had never been there."""
         xp, parts = arrays.namespace(rows), []
-        for piece in _pieces(rows, self.map, _ONCE_BYTES):
+        for piece in pieces_of(rows, self.map.n_features, _ONCE, _FEWEST_AT_ONCE):
             mapped = xp.astype(self.map(rows[piece, :]), xp.float64)
             weight = removed[piece]
             parts.append(self.costs.left_out_costs(mapped, own[piece], sample_weight=weight))
@@ -114,21 +114,13 @@ class CurvedSets:
         return self.map.through(across), weights, arrays.to_numpy(g.means) @ across
 
 
-def _pieces(rows: Array, mapping: RowMap, size: int) -> list[slice]:
-    """Parts of the rows to be mapped one after the other."""
-    size = _DEVICE_BYTES if arrays.on_accelerator(rows) else size
-    step = max(_FEWEST_AT_ONCE, size // (4 * mapping.n_features))
-    n = rows.shape[0]
-    return [slice(start, min(start + step, n)) for start in range(0, max(n, 1), step)]
-
-
 # ---- mapped rows, summarised ------------------------------------------------------------------
 
 
 def mapped_summary(rows: Array, weights: Floats | None, mapping: RowMap) -> Summary:
     """Summary of mapped rows in memory, a piece at a time; it keeps no sample."""
     found = None
-    for piece in _pieces(rows, mapping, _ONCE_BYTES):
+    for piece in pieces_of(rows, mapping.n_features, _ONCE, _FEWEST_AT_ONCE):
         weight = None if weights is None else weights[piece]
         if weight is None or weight.any():
             part = Summary.of(mapping(rows[piece, :]), weight, exact=False, sample_size=0)

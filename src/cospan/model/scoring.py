@@ -25,12 +25,19 @@ from cospan.model.prepared import working_rows
 if TYPE_CHECKING:
     from cospan.model.set_model import SetModel
 
-# Bytes of samples scored at once. On the host they stay in the processor's cache between the
+# Entries of samples scored at once. On the host they stay in the processor's cache between the
 # passes; an accelerator needs large products to be busy.
-HOST_BYTES, DEVICE_BYTES = 2**23, 2**29
+HOST_ENTRIES, DEVICE_ENTRIES = 2**20, 2**26
 # Rows at once, at least: fewer would keep products waiting. And parts from which on threads share
 # them: fewer are over before a thread has started.
 FEWEST_AT_ONCE, THREADED_PARTS = 64, 4
+
+
+def pieces_of(rows: Array, width: int, entries: int, fewest: int) -> list[slice]:
+    """Parts of rows that take so many entries each, or so many rows, worked on one at a time."""
+    entries = DEVICE_ENTRIES if arrays.on_accelerator(rows) else entries
+    step, n = max(fewest, entries // width), rows.shape[0]
+    return [slice(start, min(start + step, n)) for start in range(0, max(n, 1), step)]
 
 
 class Squares:
@@ -139,15 +146,9 @@ class Scorer:
 
     def scores(self, rows: Array) -> Scores:
         """Squared costs and what goes with them, for any number of rows."""
-        size = DEVICE_BYTES if arrays.on_accelerator(rows) else HOST_BYTES
-        step = max(FEWEST_AT_ONCE, size // (8 * self.model.n_features))
-        starts = range(0, max(rows.shape[0], 1), step)
-        threads = arrays.host_threads(rows) if len(starts) >= THREADED_PARTS else 1
-        parts = arrays.in_threads(
-            lambda start: self._scored(rows[start : min(start + step, rows.shape[0]), :]),
-            starts,
-            threads,
-        )
+        pieces = pieces_of(rows, self.model.n_features, HOST_ENTRIES, FEWEST_AT_ONCE)
+        threads = arrays.host_threads(rows) if len(pieces) >= THREADED_PARTS else 1
+        parts = arrays.in_threads(lambda piece: self._scored(rows[piece, :]), pieces, threads)
         xp, columns = arrays.namespace(rows), zip(*parts, strict=True)
         *squared, shares, outside = (
             x[0] if x[0] is None or len(x) == 1 else xp.concat(x) for x in columns

@@ -87,11 +87,11 @@ class Settings:
             pooling = 0.0
         dof = _number(self.dof, "dof", math.inf)
         if self.span != "affine":
-            if pooling or dof is not None or units == "own":
-                name = "pooling" if pooling else "units" if units == "own" else "dof"
-                raise InputError(
-                    f'{name} belongs to span="affine"; leave it out with span="linear".'
-                )
+            for name, asked in (("pooling", pooling), ("units", units == "own"), ("dof", dof)):
+                if asked:
+                    raise InputError(
+                        f'{name} belongs to span="affine"; leave it out with span="linear".'
+                    )
             units, pooling, dof = "common", 0.0, 0.0
         return Fixed(
             units=None if units == "auto" else units,

@@ -81,10 +81,10 @@ class Typicality:
             return lazy
         xp = arrays.namespace(cost)
         own, above = (arrays.like(x[k], cost) for x in (self.costs, self.above))
-        rank = xp.searchsorted(own, cost)
+        rank = xp.searchsorted(own, cost * (1 - SAME_COST))
         return (1 + xp.take(above, rank)) / (1 + above[0])
 
-    def p_values(self, squared: Array) -> Array:
+    def p_values(self, squared: Any) -> Array:
         """(n, K): the same of squared costs to every set."""
         xp = arrays.namespace(squared)
         root = xp.sqrt(squared)
@@ -130,12 +130,8 @@ class NormalScores(NamedTuple):
     @classmethod
     def learn(cls, rows: Floats) -> NormalScores:
         """From rows (n, d) of the set."""
-        # One sort is faster than NumPy's quantiles of each column.
-        ordered = np.sort(rows.T, axis=1)
-        place = np.concatenate([LEVELS, (0.25, 0.5, 0.75)]) * (len(rows) - 1)
-        below = place.astype(np.intp)
-        start, end = ordered[:, below], ordered[:, np.minimum(below + 1, len(rows) - 1)]
-        *values, first, middle, third = (start + (end - start) * (place - below)).T
+        ordered = np.sort(rows.T, axis=1)  # quantiles of what is sorted are fast
+        *values, first, middle, third = np.quantile(ordered, [*LEVELS, 0.25, 0.5, 0.75], axis=1)
         scores = special.ndtri(LEVELS)
         knots = []
         for column in np.transpose(values):
@@ -221,14 +217,14 @@ class UsualRows(NamedTuple):
     >>> sets = [SetRows(rng.normal(k, 1.0, size=(200, 3)), dealt, count) for k in (0, 4)]
     >>> usual = UsualRows.learn(sets, n_folds=5)
     >>> rows = np.array([[0.0, 0, 0], [4, 4, 4], [9, -9, 9]])
-    >>> usual.p_values(usual.squared_costs(rows, dealt[:3])).round(1)
+    >>> usual.ranks.p_values(usual.squared_costs(rows, dealt[:3])).round(1)
     array([[1., 0.],
            [0., 1.],
            [0., 0.]])
     """
 
     folds: tuple[tuple[_Ellipsoid, ...], ...]  # of each set, without each fold
-    ranks: Typicality
+    ranks: Typicality  # of the costs of the rows learned from
 
     @classmethod
     def learn(cls, sets: Sequence[SetRows], n_folds: int) -> UsualRows:
@@ -254,14 +250,6 @@ class UsualRows(NamedTuple):
         """(n, K): what rows cost each set, without the fold that each is in."""
         rows = np.asarray(rows, dtype=np.float64)
         return np.stack([_out_of_fold(own, rows, dealt) for own in self.folds], axis=1)
-
-    def p_values(self, squared: Floats) -> Floats:
-        """(n, K): how usual rows of these squared costs are for each set."""
-        return np.asarray(self.ranks.p_values(squared * (1 - SAME_COST)))
-
-    def strange(self, squared: Floats) -> Floats:
-        """(n,): the p-value of belonging to any of the sets."""
-        return self.ranks.strange(squared)
 
 
 def _out_of_fold(folds: Sequence[_Ellipsoid], rows: Floats, dealt: NDArray[np.intp]) -> Floats:
