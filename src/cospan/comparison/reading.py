@@ -17,7 +17,7 @@ from cospan.base.keys import Keys, mixed, row_keys, text_keys
 from cospan.base.types import Index
 from cospan.comparison.opening import Opened, Progress
 from cospan.data import Chunk, Source, read_ahead
-from cospan.distributed import folded_summary_of
+from cospan.distributed import into_folds, summary_of
 from cospan.errors import InputError
 from cospan.evidence import columns_of, read_columns, repeated_rows
 from cospan.model import RowMap, mapped_summary
@@ -141,7 +141,7 @@ def read_sets(opened: Opened, exact: bool, progress: Progress | None) -> ReadSet
     lazy: dict[int, FoldedSummary] = {}
     for number, source in enumerate(opened.sources):
         if source.lazy is not None:  # a Dask collection: its workers summarise, and that comes here
-            lazy[number] = folded_summary_of(source.lazy, options[number], n_folds)
+            lazy[number] = summary_of(source.lazy, into_folds(n_folds), options[number])
             continue
         stage = f"reading {source.name if opened.by_class else names[number]}"
         for chunk in watched(source, stage, progress):

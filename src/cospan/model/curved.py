@@ -28,7 +28,7 @@ from cospan.model.prepared import WorkingSets
 from cospan.model.scoring import Squares, pieces_of
 from cospan.model.set_model import Model, SetCosts, Tried, chosen_sets
 from cospan.model.settings import Settings
-from cospan.summary import RowSample, Summary
+from cospan.summary import RowSample, Summary, SummaryOptions
 
 #: Reads the rows of all sets once more, through the map: one summary for each set. Where it has an
 #: attribute `at_hand` that is true, the rows are in memory, and reading them costs little.
@@ -142,9 +142,10 @@ class RowsAgain:
 
     def _mapped(self, X: object, weights: object, mapping: RowMap) -> Summary:
         if arrays.is_lazy(X):
-            from cospan.distributed import mapped_summary_of  # is above: its workers map rows
+            from cospan.distributed import summary_of, through  # is above: its workers map rows
 
-            return mapped_summary_of(X, weights, mapping)
+            found: Summary = summary_of(X, through(mapping), SummaryOptions(), weights)
+            return found
         rows = as_rows(X, "X", d=mapping.n_columns)
         counted = None if weights is None else as_weights(weights, rows.shape[0])
         return mapped_summary(rows, counted, mapping)

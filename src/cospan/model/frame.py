@@ -432,9 +432,7 @@ class JointFrame(SetModel):
         """:meth:`leave_one_out` for rows of one side only ("A" or "B"), a chunk of them say."""
         k = "AB".index(as_option(side, "side", ("A", "B")))
         if arrays.is_lazy(X):
-            from cospan.distributed import aligned  # is above: its workers use frames
-
-            return aligned(self, X, "cost", side, sample_weight)
+            raise InputError(f"{side} is a Dask collection; compute() the rows to leave out first.")
         rows = self._rows(X, side)
         removed = removed_weights(sample_weight, rows.shape[0])
         if self.curve is not None:

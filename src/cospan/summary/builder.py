@@ -203,7 +203,8 @@ def of_rows(X: object, sample_weight: object, options: SummaryOptions) -> Summar
     if arrays.is_lazy(X):
         from cospan.distributed import summary_of  # is above: its workers make summaries
 
-        return summary_of(X, sample_weight, options)
+        found: Summary = summary_of(X, of_rows, options, sample_weight)
+        return found
     rows, eps = as_rows_with_eps(X, options.name)
     builder.feature_names = feature_names_of(X)
     if sample_weight is None:
