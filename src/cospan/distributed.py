@@ -23,7 +23,7 @@ from cospan.base import arrays
 from cospan.base.checks import as_rows, as_weights, check_names, feature_names_of
 from cospan.errors import InputError
 from cospan.model import Alignment, JointFrame, RowMap, mapped_summary
-from cospan.summary import FoldBuilder, FoldedSummary, Summary, SummaryOptions
+from cospan.summary import FoldedSummary, Summary, SummaryBuilder, SummaryOptions
 
 __all__ = ["aligned", "into_folds", "summary_of", "through"]
 
@@ -92,9 +92,9 @@ def into_folds(n_folds: int) -> Maker:
 def _folded(
     rows: Lazy, weights: np.ndarray | None, options: SummaryOptions, n_folds: int
 ) -> FoldedSummary:
-    builder = FoldBuilder(options, n_folds, feature_names=feature_names_of(rows))
+    builder = SummaryBuilder(options, n_folds=n_folds)
     builder.take(rows)
-    return builder.finish()
+    return builder.folded()
 
 
 def through(mapping: RowMap) -> Maker:

@@ -22,11 +22,11 @@ from cospan.errors import InputError
 from cospan.evidence import columns_of, read_columns, repeated_rows
 from cospan.model import RowMap, mapped_summary
 from cospan.summary import (
-    FoldBuilder,
     FoldedSummary,
     Reservoir,
     RowSample,
     Summary,
+    SummaryBuilder,
     SummaryOptions,
     best_salt,
     dealt_by_key,
@@ -135,7 +135,9 @@ def read_sets(opened: Opened, exact: bool, progress: Progress | None) -> ReadSet
     options = [SummaryOptions(exact, size, SAMPLE_SEED, name, first_row=0) for name in names]
     beside: list[Reservoir[Chunk]] = [Reservoir(size, SAMPLE_SEED) for _ in names]
     growing = [
-        FoldBuilder(one, n_folds, feature_names=first.feature_names, small=opened.by_class)
+        SummaryBuilder(
+            one, n_folds=n_folds, feature_names=first.feature_names, small=opened.by_class
+        )
         for one in options
     ]
     lazy: dict[int, FoldedSummary] = {}
@@ -157,7 +159,7 @@ def read_sets(opened: Opened, exact: bool, progress: Progress | None) -> ReadSet
                 f"{name} has {'one row' if seen else 'no rows'}; a set needs at least 2, better "
                 f"30.{advice if opened.by_class else ''}"
             )
-        folds = lazy[k] if k in lazy else growing[k].finish()
+        folds = lazy[k] if k in lazy else growing[k].folded()
         order = np.argsort(folds.sample.index)
         rows, places = folds.sample.rows[order], folds.sample.index[order]
         chunk = Chunk(rows, places)

@@ -6,9 +6,13 @@ what there is to know of a set, `builder` takes rows as they come, `folds` deals
 `sample` keeps some of any rows that pass by.
 """
 
-from cospan.summary.builder import SummaryBuilder, SummaryOptions, of_chunks, of_rows
+from cospan.summary.builder import (
+    SummaryBuilder,
+    SummaryOptions,
+    of_chunks,
+    of_rows,
+)
 from cospan.summary.folds import (
-    FoldBuilder,
     FoldedSummary,
     best_salt,
     dealt_by_key,
@@ -19,7 +23,7 @@ from cospan.summary.sample import Reservoir, RowSample, random_rows, rows_within
 from cospan.summary.summary import Summary, as_factors
 
 __all__ = [
-    "FoldBuilder", "FoldedSummary", "Reservoir", "RowSample", "Summary", "SummaryBuilder",
+    "FoldedSummary", "Reservoir", "RowSample", "Summary", "SummaryBuilder",
     "SummaryOptions", "as_factors", "best_salt", "dealt_by_key", "dealt_by_number",
     "fold_count", "of_chunks", "of_rows", "random_rows", "rows_within",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Takes rows as they come, in memory, in chunks or from Dask, and ends as a Summary."""
+"""Takes rows as they come, in memory, in chunks or from Dask; ends as a Summary, or as folds."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from cospan.base.checks import (
     check_same_library,
     feature_names_of,
 )
-from cospan.base.types import Array, Floats
+from cospan.base.types import Array, Floats, Index
 from cospan.errors import InputError
+from cospan.summary.folds import FoldedSummary, dealt_by_number
 from cospan.summary.sample import Reservoir, RowSample, WeightedRows, rows_within
 from cospan.summary.summary import (
     Moments,
@@ -64,34 +65,35 @@ class SummaryOptions(NamedTuple):
 
 
 class SummaryBuilder:
-    """Takes rows as they come and ends as a Summary.
+    """Takes rows as they come and ends as a Summary, or as one for each of the folds.
 
-    Rows are gathered into blocks, so that the result does not depend on how they were chunked.
-    Factors of blocks merge in a balanced tree; Gram matrices are added up, but not before there are
-    as many rows as features: until then the rows themselves are smaller. `small` blocks, for many
-    builders side by side, have a megabyte, or twice as many rows as features.
+    `small` blocks, for many builders side by side, have a megabyte, or twice as many rows as
+    features.
 
-    >>> builder = SummaryBuilder(SummaryOptions(exact=False))
+    >>> builder = SummaryBuilder(SummaryOptions(exact=False), n_folds=5)
     >>> for start in range(0, 12, 3):
-    ...     builder.take(np.arange(24.0).reshape(12, 2)[start : start + 3])
-    >>> builder.finish()
-    Summary(12 rows, 2 features, fast)
+    ...     builder.take(np.arange(24.0).reshape(12, 2)[start : start + 3] ** 2)
+    >>> builder.finish(), builder.folded().without(0)
+    (Summary(12 rows, 2 features, fast), Summary(9 rows, 2 features, fast))
     """
 
-    def __init__(self, options: SummaryOptions, *, small: bool = False) -> None:
+    def __init__(
+        self,
+        options: SummaryOptions,
+        *,
+        n_folds: int = 1,
+        feature_names: tuple[str, ...] | None = None,
+        small: bool = False,
+    ) -> None:
         as_count(options.sample_size, "sample_size", least=0)
         as_seed(options.seed, "seed")
-        self.options, self.exact = options, as_flag(options.exact, "exact")
-        self.feature_names: tuple[str, ...] | None = None
+        exact = as_flag(options.exact, "exact")
+        self.options, self.feature_names = options, feature_names
         self.count = 0  # rows that came so far
-        self._small = small
-        self._waiting: list[tuple[Array, Floats | None]] = []
-        self._waiting_rows = 0
+        self._folds = [BlockSums(exact, small) for _ in range(n_folds)]
         self._first: Array | None = None
-        self._sum: MomentTree | MomentSum | None = None
         self._sample: Reservoir[WeightedRows] | None = None
-        self._chunks = self._blocks = 0
-        self._weighted = False
+        self._chunks = 0
         self._eps = 0.0
 
     def take(self, chunk: object) -> None:
@@ -102,83 +104,62 @@ class SummaryBuilder:
         check_names(chunk, self.feature_names, label, whose="the first chunk's")
         self.feature_names = self.feature_names or feature_names_of(chunk)
         self._chunks += 1
-        self.add(rows, None, eps)
-        if self._waiting:
-            part, weight = self._waiting[-1]
-            self._waiting[-1] = (arrays.copied(part), weight)
+        self.add(rows, None, eps, reused=True)
 
-    def add(self, rows: Array, weights: Floats | None, eps: float) -> None:
+    def add(self, rows: Array, weights: Floats | None, eps: float, *, reused: bool = False) -> None:
         """Take rows that `as_rows` has checked, and the eps that they came with."""
         if self._first is None:
             self._first = rows[:0, :]
         elif type(rows) is not type(self._first):
             check_same_library(self._first, rows, "The first chunk", "a later one")
-        if rows.shape[0] == 0:
+        n = int(rows.shape[0])
+        if n == 0:
             return
         self._eps = max(self._eps, eps)
-        self._weighted = self._weighted or weights is not None
         if self._sample is None:
-            self._sample = reservoir_of(rows, self.options)
+            self._sample = _reservoir_of(rows, self.options)
         self._sample.add(WeightedRows(rows, weights))
-        self.count += rows.shape[0]
-        size, start = self._block_rows(rows), 0
-        while start < rows.shape[0]:
-            stop = min(start + size - self._waiting_rows, rows.shape[0])
-            weight = None if weights is None else weights[start:stop]
-            self._waiting.append((rows[start:stop, :], weight))
-            self._waiting_rows += stop - start
-            start = stop
-            if self._waiting_rows == size:
-                self._flush()
+        if len(self._folds) == 1:
+            self._folds[0].add(rows, weights, reused=reused)
+        else:
+            dealt = self._dealt(self.count + np.arange(n))
+            for number, fold in enumerate(self._folds):
+                fold.add(arrays.pick(rows, dealt == number), None, reused=False)
+        self.count += n
+
+    def _dealt(self, numbers: Index) -> Index:
+        return dealt_by_number((self.options.first_row or 0) + numbers, len(self._folds))
 
     def finish(self) -> Summary:
         """The summary of all rows that were added."""
-        self._flush()
-        if self._sum is None or self._sample is None:
+        return self.folded().whole
+
+    def folded(self) -> FoldedSummary:
+        """The folds of all rows that were added, dealt by their running number."""
+        if self._sample is None or self._first is None:
             raise InputError("There are no rows to summarise; at least one sample is needed.")
-        with np.errstate(over="ignore", invalid="ignore"):
-            moments = self._sum.finish()
-        sample = RowSample.drawn(self._sample, moments.mean.shape[0])
+        sample = RowSample.drawn(self._sample, int(self._first.shape[1]))
+        parts = tuple(self._summary_of(one, sample) for one in self._folds)
+        return FoldedSummary(parts, sample, self._dealt(sample.index))
+
+    def _summary_of(self, rows: BlockSums, sample: RowSample) -> Summary | None:
+        if rows.count == 0:
+            return None
+        moments = rows.finish()
         check_range(moments, self.options.name, sample)
-        few = moments.factored and self.count < moments.mean.shape[0]
+        few = moments.factored and rows.count < moments.mean.shape[0]
         return Summary(
             moments=moments,
-            count=self.count,
-            exact=self.exact,
+            count=rows.count,
+            exact=rows.exact,
             eps=self._eps,
-            sample=sample,
+            sample=RowSample.empty(moments.mean.shape[0]),
             feature_names=self.feature_names,
-            _holds_rows=few and not self._weighted and self._blocks == 1,
+            _holds_rows=few and not rows.weighted and rows.blocks == 1,
         )
 
-    def _block_rows(self, rows: Array) -> int:
-        d = int(rows.shape[1])
-        if arrays.on_accelerator(rows):
-            return max(DEVICE_BLOCK_BYTES // (8 * d), 2 * d)
-        if self._small:
-            return max(SMALL_BLOCK_BYTES // (8 * d), 2 * d)
-        if not self.exact:
-            return max(2 * BLOCK_ROWS, HOST_BLOCK_BYTES // (8 * d), 2 * d)
-        return max(BLOCK_ROWS, 2 * d)
 
-    def _flush(self) -> None:
-        if not self._waiting:
-            return
-        parts = [rows for rows, _ in self._waiting]
-        weights = None
-        if self._weighted:
-            weights = np.concatenate([w for _, w in self._waiting if w is not None])
-        self._waiting, self._waiting_rows = [], 0
-        self._blocks += 1
-        with np.errstate(over="ignore", invalid="ignore"):  # `finish` reports it
-            if self._sum is None:
-                # Blocks have more rows than features, so fewer are all that there are.
-                factors = self.exact or self.count < parts[0].shape[1]
-                self._sum = MomentTree() if factors else _sum_about_first(parts)
-            self._sum.add(parts, weights)
-
-
-def reservoir_of(rows: Array, options: SummaryOptions) -> Reservoir[WeightedRows]:
+def _reservoir_of(rows: Array, options: SummaryOptions) -> Reservoir[WeightedRows]:
     """What samples rows of which these are the first."""
     size = rows_within(SAMPLE_BYTES, rows.shape[1], options.sample_size, fewest=0)
     if options.first_row is not None:
@@ -188,13 +169,6 @@ def reservoir_of(rows: Array, options: SummaryOptions) -> Reservoir[WeightedRows
     # happens to be lucky: the first row's bytes tell them apart.
     first = zlib.crc32(arrays.to_numpy(rows[0, :]).tobytes())
     return Reservoir(size, np.random.default_rng([options.seed, first]))
-
-
-def _sum_about_first(parts: list[Array]) -> MomentTree | MomentSum:
-    """What adds up rows about a mean of the first; a tree, where squares would be too small."""
-    first = arrays.stacked([parts[0][: min(ORIGIN_ROWS, parts[0].shape[0]), :]])
-    origin = arrays.namespace(first).mean(first, axis=0)
-    return MomentTree() if squares_vanish(first - origin[None, :]) else MomentSum(origin)
 
 
 def of_rows(X: object, sample_weight: object, options: SummaryOptions) -> Summary:
@@ -241,6 +215,81 @@ def of_chunks(chunks: Iterable[object], options: SummaryOptions) -> Summary:
 
 
 # ---- blocks of rows, summed ----------------------------------------------------------------------
+
+
+class BlockSums:
+    """Rows gathered into blocks, and the moments of all blocks so far.
+
+    Blocks make the result independent of how the rows were chunked. Factors of blocks merge in a
+    balanced tree; Gram matrices are added up, but not before there are as many rows as features:
+    until then the rows themselves are smaller.
+    """
+
+    def __init__(self, exact: bool, small: bool) -> None:
+        self.exact, self.weighted = exact, False
+        self.count = self.blocks = 0
+        self._small = small
+        self._waiting: list[tuple[Array, Floats | None]] = []
+        self._waiting_rows = 0
+        self._sum: MomentTree | MomentSum | None = None
+
+    def add(self, rows: Array, weights: Floats | None, *, reused: bool) -> None:
+        """Take rows; those that wait for their block are copied where their memory is `reused`."""
+        n, start = int(rows.shape[0]), 0
+        self.weighted = self.weighted or weights is not None
+        self.count += n
+        size = self._block_rows(rows)
+        while start < n:
+            stop = min(start + size - self._waiting_rows, n)
+            weight = None if weights is None else weights[start:stop]
+            self._waiting.append((rows[start:stop, :], weight))
+            self._waiting_rows += stop - start
+            start = stop
+            if self._waiting_rows == size:
+                self._flush()
+        if reused and self._waiting:
+            part, weight = self._waiting[-1]
+            self._waiting[-1] = (arrays.copied(part), weight)
+
+    def finish(self) -> Moments:
+        """The moments of all rows."""
+        self._flush()
+        assert self._sum is not None  # rows came
+        with np.errstate(over="ignore", invalid="ignore"):  # `check_range` reports it
+            return self._sum.finish()
+
+    def _block_rows(self, rows: Array) -> int:
+        d = int(rows.shape[1])
+        if arrays.on_accelerator(rows):
+            return max(DEVICE_BLOCK_BYTES // (8 * d), 2 * d)
+        if self._small:
+            return max(SMALL_BLOCK_BYTES // (8 * d), 2 * d)
+        if not self.exact:
+            return max(2 * BLOCK_ROWS, HOST_BLOCK_BYTES // (8 * d), 2 * d)
+        return max(BLOCK_ROWS, 2 * d)
+
+    def _flush(self) -> None:
+        if not self._waiting:
+            return
+        parts = [rows for rows, _ in self._waiting]
+        weights = None
+        if self.weighted:
+            weights = np.concatenate([w for _, w in self._waiting if w is not None])
+        self._waiting, self._waiting_rows = [], 0
+        self.blocks += 1
+        with np.errstate(over="ignore", invalid="ignore"):  # `check_range` reports it
+            if self._sum is None:
+                # Blocks have more rows than features, so fewer are all that there are.
+                factors = self.exact or self.count < parts[0].shape[1]
+                self._sum = MomentTree() if factors else _sum_about_first(parts)
+            self._sum.add(parts, weights)
+
+
+def _sum_about_first(parts: list[Array]) -> MomentTree | MomentSum:
+    """What adds up rows about a mean of the first; a tree, where squares would be too small."""
+    first = arrays.stacked([parts[0][: min(ORIGIN_ROWS, parts[0].shape[0]), :]])
+    origin = arrays.namespace(first).mean(first, axis=0)
+    return MomentTree() if squares_vanish(first - origin[None, :]) else MomentSum(origin)
 
 
 class MomentTree:

@@ -16,11 +16,9 @@ from operator import add
 import numpy as np
 
 from cospan.base import arrays
-from cospan.base.checks import as_rows_with_eps
 from cospan.base.keys import Keys, mixed
 from cospan.base.types import Index
-from cospan.summary.builder import SummaryBuilder, SummaryOptions, reservoir_of
-from cospan.summary.sample import Reservoir, RowSample, WeightedRows
+from cospan.summary.sample import RowSample
 from cospan.summary.summary import Summary
 
 FOLDS = 5
@@ -46,6 +44,8 @@ def dealt_by_number(numbers: Index, n_folds: int) -> Index:
     >>> sorted(dealt_by_number(np.arange(5), 5).tolist())
     [0, 1, 2, 3, 4]
     """
+    if n_folds == 1:
+        return np.zeros(len(numbers), dtype=np.intp)
     turn, place = np.divmod(np.asarray(numbers, dtype=np.int64), n_folds)
     key = mixed(np.zeros(len(turn), dtype=np.uint64), turn.astype(np.uint64))
     start = (key % np.uint64(n_folds)).astype(np.int64)
@@ -79,14 +79,7 @@ def best_salt(keys: Sequence[Keys], n_folds: int) -> int | None:
 
 @dataclass(frozen=True, eq=False)
 class FoldedSummary:
-    """A set's summary in parts, one for each fold of its rows.
-
-    >>> builder = FoldBuilder(SummaryOptions(sample_size=7), 5)
-    >>> builder.take(np.arange(24.0).reshape(12, 2) ** 2)
-    >>> found = builder.finish()
-    >>> found.whole, found.without(0)
-    (Summary(12 rows, 2 features, exact), Summary(9 rows, 2 features, exact))
-    """
+    """A set's summary in parts, one for each fold of its rows; see `SummaryBuilder`."""
 
     parts: tuple[Summary | None, ...]  # without samples; None where a fold has no rows
     sample: RowSample  # of all rows
@@ -108,50 +101,6 @@ class FoldedSummary:
         parts = [a if b is None else b if a is None else a + b for a, b in pairs]
         sample = self.sample.merged(other.sample)
         return FoldedSummary(tuple(parts), sample, dealt_by_number(sample.index, len(parts)))
-
-
-class FoldBuilder:
-    """Takes rows as they come, deals them to folds, and ends as a FoldedSummary."""
-
-    def __init__(
-        self,
-        options: SummaryOptions,
-        n_folds: int,
-        *,
-        feature_names: tuple[str, ...] | None = None,
-        small: bool = False,
-    ) -> None:
-        bare = options._replace(sample_size=0)
-        self._options, self._feature_names = options, feature_names
-        self._builders = [SummaryBuilder(bare, small=small) for _ in range(n_folds)]
-        self._first = options.first_row or 0
-        self._kept: Reservoir[WeightedRows] | None = None
-        self._n_features: int | None = None
-        self.count = 0
-
-    def take(self, chunk: object) -> None:
-        """Take the next rows, dealt by their running number."""
-        first, name = self._first + self.count, self._options.name
-        rows, eps = as_rows_with_eps(
-            chunk, name, d=self._n_features, allow_empty=True, first_row=self.count
-        )
-        self._n_features = int(rows.shape[1])
-        if self._kept is None:
-            self._kept = reservoir_of(rows, self._options._replace(first_row=first))
-        self._kept.add(WeightedRows(rows, None))
-        dealt = dealt_by_number(first + np.arange(rows.shape[0]), len(self._builders))
-        for fold, builder in enumerate(self._builders):
-            builder.add(arrays.pick(rows, np.flatnonzero(dealt == fold)), None, eps)
-        self.count += int(rows.shape[0])
-
-    def finish(self) -> FoldedSummary:
-        """The folds of all rows that came."""
-        assert self._kept is not None  # rows came
-        for one in self._builders:
-            one.feature_names = self._feature_names
-        parts = tuple(one.finish() if one.count else None for one in self._builders)
-        sample = RowSample.drawn(self._kept, self._n_features or 0)
-        return FoldedSummary(parts, sample, dealt_by_number(self._first + sample.index, len(parts)))
 
 
 def _together(parts: Sequence[Summary | None]) -> Summary:

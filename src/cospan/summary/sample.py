@@ -20,9 +20,6 @@ T = TypeVar("T", bound=tuple[Any, ...])
 
 # Rows of a sample, however wide they are: fewer say too little.
 FEWEST_ROWS = 200
-# Standard deviations, and rows, by which keys are taken beyond the share that is expected to stay:
-# that fewer are below is out of the question but for a handful of rows.
-SPARE_DEVIATIONS, SPARE_ROWS = 8, 16
 
 
 def rows_within(n_bytes: int, n_features: int, most: int, fewest: int | None = None) -> int:
@@ -57,71 +54,49 @@ class Reservoir(Generic[T]):
         self._rng = np.random.default_rng(seed)
         self._limit = math.inf if size else 0.0  # rows with larger keys have no chance any more
         self._held = 0
-        self._keys: list[Floats] = []
-        self._positions: list[Index] = []
-        self._items: list[T] = []
+        self._pieces: list[tuple[Floats, Index, T]] = []  # keys, positions and what is kept
 
     def add(self, item: T) -> None:
         """Offer rows; their values are copied if they stay."""
         n = next(column.shape[0] for column in item if column is not None)
         keys = self._rng.random(n)
-        index = self._entering(keys)
+        index = np.flatnonzero(keys < self._limit)
+        if len(index) > self.size:  # more of them cannot stay, nor later ones with larger keys
+            index = np.sort(index[np.argpartition(keys[index], self.size - 1)[: self.size]])
+            self._limit = float(keys[index].max())
         if len(index):
-            self._keys.append(keys[index])
-            self._positions.append(self.seen + index)
-            self._items.append(_take(item, index))
+            self._pieces.append((keys[index], self.seen + index, _take(item, index)))
             self._held += len(index)
         self.seen += n
-        if self._held >= 2 * self.size:
+        if self._pieces and self._held >= 2 * self.size:
             self._shrink()
 
     @property
     def keys(self) -> Floats:
         """The numbers that the rows of the result drew."""
-        self._shrink()
-        return self._keys[0]
+        return self._shrink()[0]
 
     @property
     def positions(self) -> Index:
         """Which rows the result has, counted from 0 in the order they were added."""
-        self._shrink()
-        return self._positions[0] if self._positions else np.zeros(0, dtype=np.intp)
+        return self._shrink()[1] if self._pieces else np.zeros(0, dtype=np.intp)
 
     def result(self) -> T:
         """The sample, in the order the rows were added; an error when nothing was added."""
-        self._shrink()
-        return self._items[0]
+        return self._shrink()[2]
 
-    def _entering(self, keys: Floats) -> Index:
-        """Positions, rising, of the rows that stay for now."""
-        # Keys are uniform, so nearly always the smallest `size` of n are below this.
-        spare = SPARE_DEVIATIONS * math.sqrt(self.size) + SPARE_ROWS
-        likely = (self.size + spare) / max(len(keys), 1)
-        index = np.flatnonzero(keys < min(self._limit, likely))
-        if len(index) < self.size and likely < self._limit:
-            index = np.flatnonzero(keys < self._limit)
-        if len(index) > self.size:  # more of them cannot stay, nor later ones with larger keys
-            index = np.sort(index[np.argpartition(keys[index], self.size - 1)[: self.size]])
-            self._limit = float(keys[index].max())
-        return index
-
-    def _shrink(self) -> None:
-        """Merge the pieces into one and drop what does not fit."""
-        if not self._items or (len(self._items) == 1 and self._held <= self.size):
-            return
-        keys, positions = np.concatenate(self._keys), np.concatenate(self._positions)
-        items = self._items
-        if len(keys) > self.size:
-            keep = np.sort(np.argpartition(keys, self.size - 1)[: self.size])
-            ends = np.cumsum([len(part) for part in self._keys])
-            parts = np.split(keep, np.searchsorted(keep, ends[:-1]))
-            starts = np.append(0, ends[:-1])
-            pieces = zip(items, parts, starts, strict=True)
-            items = [_take(item, part - start) for item, part, start in pieces]
-            keys, positions = keys[keep], positions[keep]
-            self._limit = float(keys.max())
-        self._keys, self._positions, self._items = [keys], [positions], [_join(items)]
-        self._held = len(keys)
+    def _shrink(self) -> tuple[Floats, Index, T]:
+        """The pieces as one, without what does not fit."""
+        if len(self._pieces) > 1 or self._held > self.size:
+            columns = zip(*self._pieces, strict=True)
+            keys, positions, item = next(columns), next(columns), _join(list(next(columns)))
+            keys, positions = np.concatenate(keys), np.concatenate(positions)
+            if len(keys) > self.size:
+                keep = np.sort(np.argpartition(keys, self.size - 1)[: self.size])
+                keys, positions, item = keys[keep], positions[keep], _take(item, keep)
+                self._limit = float(keys.max())
+            self._pieces, self._held = [(keys, positions, item)], len(keys)
+        return self._pieces[0]
 
 
 def _take(item: T, index: Index) -> T:
@@ -146,6 +121,10 @@ def _join(items: list[T]) -> T:
 
 
 # ---- the sample of a summary ---------------------------------------------------------------------
+
+
+#: What a sample has of every row.
+_COLUMNS = ("rows", "weights", "index", "priority")
 
 
 class WeightedRows(NamedTuple):
@@ -222,31 +201,21 @@ class RowSample:
     def merged(self, other: RowSample) -> RowSample:
         """A sample of both; rows of `other` are numbered on."""
         size, bound = max(self.size, other.size), min(self.bound, other.bound)
-        priority = np.concatenate((self.priority, other.priority))
-        order = np.argsort(priority, kind="stable")
-        order = order[: np.count_nonzero(priority <= bound)]
+        shifted = replace(other, index=other.index + self.passed)
+        columns = {
+            name: np.concatenate((getattr(self, name), getattr(shifted, name))) for name in _COLUMNS
+        }
+        order = np.argsort(columns["priority"], kind="stable")
+        order = order[: np.count_nonzero(columns["priority"] <= bound)]
         if len(order) > size:
             order = order[:size]
-            bound = float(priority[order[-1]])
-        return RowSample(
-            np.concatenate((self.rows, other.rows))[order],
-            np.concatenate((self.weights, other.weights))[order],
-            np.concatenate((self.index, other.index + self.passed))[order],
-            priority[order],
-            size,
-            bound,
-            self.passed + other.passed,
-        )
+            bound = float(columns["priority"][order[-1]])
+        kept = {name: values[order] for name, values in columns.items()}
+        return RowSample(size=size, bound=bound, passed=self.passed + other.passed, **kept)
 
     def taken(self, which: Bools) -> RowSample:
         """Some of the rows, as if the others had never come by."""
-        return replace(
-            self,
-            rows=self.rows[which],
-            weights=self.weights[which],
-            index=self.index[which],
-            priority=self.priority[which],
-        )
+        return replace(self, **{name: getattr(self, name)[which] for name in _COLUMNS})
 
 
 def random_rows(n: int, most: int, rng: np.random.Generator) -> Index:
