@@ -20,12 +20,12 @@ import numpy as np
 import scipy.linalg
 from threadpoolctl import ThreadpoolController
 
-from cospan.base.types import Array, Data, Namespace
+from cospan.base.types import Array, Namespace
 
 # Rows that are copied into column-major order at once: this many stay in the cache.
 TILE_ROWS = 512
-# Bytes of rows that are shifted and multiplied at once: they stay in the cache.
-CACHE_BYTES = 2**23
+# Bytes of rows that are shifted and multiplied at once.
+BLOCK_BYTES = 3 * 2**23
 # Entries below which no BLAS was seen to share the factorization of a matrix among threads.
 BLAS_THREADS_FROM = 2**11
 
@@ -309,24 +309,9 @@ def gram(x: Array) -> Array:
     if x.dtype.kind == "c":
         product = np.asarray(matmul(adjoint(x), x))
         return np.asarray((product + product.conj().T) / 2)
-    return mirrored(add_gram(np.zeros((x.shape[1], x.shape[1]), x.dtype, order="F"), x))
-
-
-def add_gram(total: Any, x: Array) -> Array:
-    """``total + xᵀ x``, for NumPy in place and in the upper triangle only (see `mirrored`)."""
-    if not is_numpy(x):
-        return cast("Array", total + matmul(x.T, x))
     matrix, transposed = _operand(x)
     syrk = scipy.linalg.get_blas_funcs("syrk", (matrix,))
-    c = np.asfortranarray(total)
-    return np.asarray(syrk(1.0, matrix, beta=1.0, c=c, trans=1 - transposed, overwrite_c=1))
-
-
-def mirrored(total: Array) -> Array:
-    """What `add_gram` summed, as a full symmetric matrix."""
-    if not is_numpy(total):
-        return total
-    upper = np.triu(total)
+    upper = np.triu(syrk(1.0, matrix, trans=1 - transposed))
     return np.asarray(upper + np.triu(upper, 1).T)
 
 
@@ -357,23 +342,7 @@ def in_order(parts: Sequence[np.ndarray], dtype: np.dtype, columns_first: bool) 
     return out
 
 
-def shifted_gram(rows: Data, origin: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Sum and Gram matrix of NumPy rows less `origin`, in float64.
-
-    NumPy throughout: unlike SciPy's, its products let other threads run meanwhile.
-    """
-    d = len(origin)
-    total, matrix = np.zeros(d), np.zeros((d, d))
-    for moved in shifted_blocks([rows], origin, 3 * CACHE_BYTES):
-        block = np.asarray(moved)
-        total += block.sum(axis=0)
-        matrix += block.T @ block
-    return total, matrix
-
-
-def shifted_blocks(
-    parts: list[Array], origin: Array, block_bytes: int = CACHE_BYTES
-) -> Iterator[Array]:
+def shifted_blocks(parts: list[Array], origin: Array) -> Iterator[Array]:
     """The rows of all parts less `origin`, in float64; NumPy's in blocks of the same memory."""
     host = [part for part in parts if isinstance(part, np.ndarray)]
     if len(host) < len(parts):
@@ -381,7 +350,7 @@ def shifted_blocks(
         yield block - origin[None, :]  # float32 less float64 is float64, in one pass
         return
     rows, d = sum(len(part) for part in host), origin.shape[0]
-    size = min(rows, max(TILE_ROWS, block_bytes // (8 * d)))
+    size = min(rows, max(TILE_ROWS, BLOCK_BYTES // (8 * d)))
     buffer, filled = np.empty((size, d)), 0
     for part in host:
         start = 0

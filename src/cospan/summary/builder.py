@@ -342,45 +342,43 @@ class MomentSum:
 
     def add(self, parts: list[Array], weights: Floats | None) -> None:
         if weights is None and self.threads > 1:
-            self._add_in_threads(parts)
-            return
-        done = 0
-        for moved in arrays.shifted_blocks(parts, self.origin):
-            xp = arrays.namespace(moved)
-            if weights is None:
-                self.n += moved.shape[0]
-                self.total = self.total + xp.sum(moved, axis=0)
-            else:
-                here = weights[done : done + moved.shape[0]]
-                weight = arrays.like(here, moved)
-                self.n += float(here.sum())
-                self.total = self.total + weight @ moved
-                moved *= xp.sqrt(weight)[:, None]
-            done += moved.shape[0]
-            self.matrix = arrays.add_gram(self.matrix, moved)
-
-    def _add_in_threads(self, parts: list[Array]) -> None:
-        """Each thread sums its own pieces: there is one matrix a thread, not one a piece."""
-        pieces = [piece for part in parts for piece in np.array_split(part, self.threads)]
-        pieces = [piece for piece in pieces if len(piece)]
-        groups = [pieces[i :: self.threads] for i in range(min(self.threads, len(pieces)))]
-        for total, matrix in arrays.in_threads(self._summed, groups, self.threads):
+            # Each thread sums its own pieces: there is one matrix a thread, not one a piece.
+            pieces = [piece for part in parts for piece in np.array_split(part, self.threads)]
+            pieces = [piece for piece in pieces if len(piece)]
+            groups = [pieces[i :: self.threads] for i in range(min(self.threads, len(pieces)))]
+            sums = arrays.in_threads(self._summed, groups, self.threads)
+        else:
+            sums = [self._summed(parts, weights)]
+        for n, total, matrix in sums:
+            self.n += n
             self.total = self.total + total
-            self.matrix += matrix
-        self.n += sum(len(piece) for piece in pieces)
+            self.matrix = self.matrix + matrix
 
-    def _summed(self, pieces: list[Array]) -> tuple[Array, Array]:
-        total, matrix = arrays.shifted_gram(pieces[0], self.origin)
-        for piece in pieces[1:]:
-            more, gram = arrays.shifted_gram(piece, self.origin)
-            total += more
-            matrix += gram
-        return total, matrix
+    def _summed(
+        self, parts: list[Array], weights: Floats | None = None
+    ) -> tuple[float, Array, Array]:
+        xp, n, done = arrays.namespace(self.origin), 0.0, 0
+        total, matrix = xp.zeros_like(self.total), xp.zeros_like(self.matrix)
+        for moved in arrays.shifted_blocks(parts, self.origin):
+            rows = moved.shape[0]
+            if weights is None:
+                n += rows
+                total += xp.sum(moved, axis=0)
+            else:
+                weight = arrays.like(weights[done : done + rows], moved)
+                n += float(xp.sum(weight))
+                total += weight @ moved
+                moved *= xp.sqrt(weight)[:, None]
+            done += rows
+            matrix += (
+                moved.T @ moved
+            )  # NumPy's product: it lets other threads run, SciPy's does not
+        return n, total, matrix
 
     def finish(self) -> Moments:
         xp = arrays.namespace(self.matrix)
         shift = self.total / self.n
-        scatter = arrays.mirrored(self.matrix) - self.n * (shift[:, None] * shift[None, :])
+        scatter = self.matrix - self.n * (shift[:, None] * shift[None, :])
         trace = float(xp.sum(xp.linalg.diagonal(scatter)))
         mean, low = two_sum(self.origin, shift)
         return Moments(self.n, mean, low, trace, scatter, False)
