@@ -9,8 +9,8 @@ from cospan import JointFrame, compare
 from cospan.data import open_source
 from cospan.errors import InputError
 from cospan.summary import (
-    SummaryBuilder,
     Summary,
+    SummaryBuilder,
     SummaryOptions,
     best_salt,
     dealt_by_key,
