@@ -84,28 +84,22 @@ class Sensitivity:
         return f"Sensitivity({len(self.theta):,} samples, {changed} changed settings; print it)"
 
     def __str__(self) -> str:
-        head = ("setting", "α", "mean", "95 %", "flips", "rank corr.", "F-R change", "F-R", "AUC")
+        head = ("setting", "α", "mean", "95%", "flips", "rank corr.", "F-R change", "F-R", "AUC")
         cells = [head, *(_cells(row) for row in self.rows)]
-        widths = [max(len(row[k]) for row in cells) for k in range(len(head))]
-        return "\n".join(
-            row[0].ljust(widths[0])
-            + "".join(f"  {cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
-            for row in cells
-        )
+        width, *widths = (max(len(row[k]) for row in cells) for k in range(len(head)))
+        lines = []
+        for name, *row in cells:
+            numbers = (f"  {cell:>{w}}" for cell, w in zip(row, widths, strict=True))
+            lines.append(name.ljust(width) + "".join(numbers))
+        return "\n".join(lines)
 
 
 def _cells(row: SettingChange) -> tuple[str, ...]:
     groups = ("-", "-") if np.isnan(row.auc) else (f"{row.fisher_rao:.3f}", f"{row.auc:.4f}")
-    return (
-        f"{row.parameter} {row.value}".strip(),
-        f"{row.shrinkage:.3g}",
-        f"{row.mean_degrees:.2f}°",
-        f"{row.q95_degrees:.2f}°",
-        f"{100 * row.flips:.1f} %",
-        f"{row.rank_correlation:.3f}",
-        f"{row.fisher_rao_change:.3f}",
-        *groups,
-    )
+    moved = f"{row.mean_degrees:.2f}°", f"{row.q95_degrees:.2f}°", f"{row.flips:.1%}"
+    compared = f"{row.rank_correlation:.3f}", f"{row.fisher_rao_change:.3f}"
+    name = f"{row.parameter} {row.value}".strip()
+    return (name, f"{row.shrinkage:.3g}", *moved, *compared, *groups)
 
 
 def sensitivity(
@@ -160,10 +154,10 @@ def sensitivity(
     ...     fours[:120], nines[:120], fours[120:], over={"shrinkage": [0.1], "rows": [0.5]}
     ... )
     >>> print(study)
-    setting          α   mean   95 %  flips  rank corr.  F-R change  F-R  AUC
-    reference      0.2  0.00°  0.00°  0.0 %       1.000       0.000    -    -
-    shrinkage 0.1  0.1  0.37°  1.02°  0.0 %       0.993       0.666    -    -
-    rows 0.5       0.3  2.83°  7.54°  0.5 %       0.747       1.250    -    -
+    setting          α   mean    95%  flips  rank corr.  F-R change  F-R  AUC
+    reference      0.2  0.00°  0.00°   0.0%       1.000       0.000    -    -
+    shrinkage 0.1  0.1  0.37°  1.02°   0.0%       0.993       0.666    -    -
+    rows 0.5       0.3  2.83°  7.54°   0.5%       0.747       1.250    -    -
     """
     seed, draws = as_seed(random_state), as_count(repeats, "repeats")
     sets = tuple(_as_rows(X, name, A) for X, name in ((A, "A"), (B, "B"), (Z, "Z")))
@@ -196,6 +190,7 @@ def _plan_of(over: Mapping[str, Iterable[Option]], known: list[str]) -> list[tup
     """Pairs of a setting and a value, checked as far as the frame will not do it."""
     if not isinstance(over, Mapping):
         raise InputError('over must name settings and values, such as {"shrinkage": [0.01, 0.1]}.')
+    plan = []
     for parameter, values in over.items():
         if parameter not in known:
             raise InputError(
@@ -203,7 +198,7 @@ def _plan_of(over: Mapping[str, Iterable[Option]], known: list[str]) -> list[tup
             )
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise InputError(f"over[{parameter!r}] must be a list of values, not {values!r}.")
-    plan = [(parameter, value) for parameter, values in over.items() for value in values]
+        plan += [(parameter, value) for value in values]
     for parameter, value in plan:
         most = _OF_STUDY.get(parameter)
         if most is not None and not (is_real(value) and 0 <= value <= most):
@@ -264,14 +259,14 @@ def _change(
     for theta, alpha in runs:
         change = np.degrees(np.abs(theta - reference))
         flips = np.mean((theta > np.pi / 4) != (reference > np.pi / 4))
-        together = apart = auc = np.nan
+        together, groups = np.nan, (np.nan, np.nan)
         if np.ptp(theta) and np.ptp(reference):
             together = np.corrcoef(rankdata(theta), rankdata(reference))[0, 1]
         if is_b is not None:
             a, b = theta[~is_b], theta[is_b]
-            apart, auc = _fisher_rao(a, b), rank_auc(a, b)
+            groups = _fisher_rao(a, b), rank_auc(a, b)
         moved = alpha, change.mean(), np.quantile(change, 0.95), flips, together
-        measured.append((*moved, _fisher_rao(reference, theta), apart, auc))
+        measured.append((*moved, _fisher_rao(reference, theta), *groups))
     return SettingChange(parameter, value, *(float(x) for x in np.mean(measured, axis=0)))
 
 
