@@ -268,20 +268,19 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
 
     def transform(self, X: object) -> Floats:
         """Two classes: θ, both costs, the shared share, (n, 4). More: probabilities, (n, K)."""
-        model, rows = self._for_scoring(X)
-        if isinstance(model, SetCosts):
-            return _weights(model, rows)
-        found = model.align(rows)
+        model = self._up_to_date()
+        if not isinstance(model, JointFrame):
+            return self.predict_proba(X)
+        found = model.align(self._rows(X))
         columns = [found.theta, found.cost_a, found.cost_b, np.asarray(found.shares)[:, 1]]
         return np.column_stack(columns).astype(np.float64)
 
     def decision_function(self, X: object) -> Floats:
         """Two classes: θ minus the threshold, (n,). More: the probabilities, (n, K)."""
-        model, rows = self._for_scoring(X)
+        model = self._up_to_date()
         if isinstance(model, JointFrame):
-            theta = np.asarray(model.align(rows).theta, np.float64)
-            return theta - self.threshold
-        return _weights(model, rows)
+            return np.asarray(model.align(self._rows(X)).theta, np.float64) - self.threshold
+        return self.predict_proba(X)
 
     def predict(self, X: object) -> Values:
         """The class of each sample, (n,)."""
@@ -294,8 +293,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
 
         Calibrated on leave-one-out costs of the training rows, unless ``calibrate`` says no.
         """
-        model, rows = self._for_scoring(X)
-        return _weights(model, rows)
+        return np.asarray(self._up_to_date().weights(self._rows(X)), dtype=np.float64)
 
     def typicality(self, X: object) -> Floats:
         """(n, K): how usual each sample is for each class; small for all of them: none fits.
@@ -303,14 +301,14 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         Conformal p-values from the leave-one-out costs of the training rows: uniform for new rows
         of the class, whatever its distribution. `predict` names a class all the same.
         """
-        model, rows = self._for_scoring(X)
+        model = self._up_to_date()
         known = model.answering.typicality
         if known is None:
             raise InputError(
                 "There is no typicality here: it needs leave-one-out costs of the training rows, "
                 "which single rows do not have."
             )
-        return np.asarray(known.p_values(model.squared_costs(rows)), dtype=np.float64)
+        return np.asarray(known.p_values(model.squared_costs(self._rows(X))), dtype=np.float64)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Names of the columns of `transform`; `input_features` has no say in them."""
@@ -320,16 +318,10 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
             names = ["theta", *(f"cost_{label}" for label in self.classes_), "shared"]
         return np.array(names, dtype=object)
 
-    def _for_scoring(self, X: object) -> tuple[JointFrame | SetCosts, Floats]:
-        model = self._up_to_date()
-        return model, validate_data(self, X, reset=False, dtype=DTYPES)
-
-
-def _weights(model: JointFrame | SetCosts, X: Floats) -> Floats:
-    """(n, K): the probability of each class, all being equally likely beforehand."""
-    if isinstance(model, SetCosts):
-        return np.asarray(model.weights(X), dtype=np.float64)
-    return np.asarray(model.align(X).posterior, dtype=np.float64)
+    def _rows(self, X: object) -> Floats:
+        """Samples to score, checked."""
+        rows: Floats = validate_data(self, X, reset=False, dtype=DTYPES)
+        return rows
 
 
 def _class_numbers(labels: Values, classes: Values) -> NDArray[np.intp]:
