@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,9 +29,8 @@ from scipy import special
 
 from cospan import Monitoring, Profile, monitor
 from cospan.evidence import legendre
-from cospan.monitoring import Window
 from cospan.monitoring.alarm import Alarm, follow
-from cospan.monitoring.windows import as_every, opened, read_windows
+from cospan.monitoring.windows import as_every, read_windows
 
 PARTS = ("alarms", "delay", "real", "scale", "append")
 KINDS = ("independent", "daily", "AR(.5)", "weekly", "AR(.9)")
@@ -72,11 +72,8 @@ def stream(rng, days, rows, columns, kind, start="2020-01-06"):
 
 def measured(profile, table, rolling=False):
     """Windows of a stream without their comparisons."""
-    kept = read_windows(opened(table, profile.time), profile.time, profile.every, "stream", [])
-    windows, found = profile.measure(kept)
-    both = zip(windows.codes.tolist(), windows.counts.tolist(), found, strict=True)
-    met = {code: Window(code, profile.every, n, findings) for code, n, findings in both}
-    return Monitoring(profile, windows, met, 1.0, "stream", rolling)
+    kept = read_windows(table, profile.time, profile.every, "stream")
+    return replace(Monitoring.begun(profile), rolling=rolling).extended(kept)
 
 
 def from_rows(rng, W, rows, columns, kind):

@@ -13,7 +13,7 @@ values are filled by the sets' mean beside a column that says where; identifiers
 left out, with the reason.
 """
 
-from .columns import READINGS, ZONE, boolean_pair, coded, family, numbers, parsed
+from .columns import READINGS, ZONE, boolean_pair, coded, family, numbers, one_batch, parsed
 from .encoding import Encoder, check_same_features, encode, encode_by
 from .opening import Options, open_source
 from .paths import set_names, split_part
@@ -42,6 +42,7 @@ __all__ = [
     "listing",
     "notes_of",
     "numbers",
+    "one_batch",
     "open_source",
     "parsed",
     "read_ahead",

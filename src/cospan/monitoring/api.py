@@ -8,22 +8,18 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields, replace
-from difflib import get_close_matches
-from inspect import signature
-
-import numpy as np
 
 from cospan.base.checks import as_option, is_real
-from cospan.base.notes import Note, warn
+from cospan.base.notes import warn
 from cospan.base.types import Data, Option, Record
 from cospan.comparison import compare
-from cospan.data import Options, Source
+from cospan.data import Options
 from cospan.errors import CospanError, CospanWarning, InputError
 from cospan.model_file import PROFILE, is_file_of
 
 from .profile import Profile
-from .result import FEWEST_ROWS, Monitoring, Window, is_monitoring_file
-from .windows import Kept, as_every, opened, read_windows
+from .result import FEWEST_ROWS, Monitoring, is_monitoring_file
+from .windows import Kept, as_every, read_windows
 
 Progress = Callable[[str, int, int | None], None]
 
@@ -38,7 +34,6 @@ def monitor(
     details: str = "alarms",
     rolling: bool | None = None,
     name: str | None = None,
-    seed: int = 0,
     progress: Progress | None = None,
     **options: Option,
 ) -> Monitoring:
@@ -70,8 +65,6 @@ def monitor(
         takes a lasting fault for usual after as many windows as the reference has.
     name : str, optional
         What to call the data.
-    seed : int
-        For the relabellings of comparisons.
     progress : callable, optional
         Called as ``progress(stage, done, of)``.
     **options
@@ -87,11 +80,8 @@ def monitor(
     >>> print(found.episodes[0].start, found.episodes[0].columns)
     1201 ('x1',)
     """
-    known = [*signature(monitor).parameters, *(field.name for field in fields(Options))]
-    for key in options.keys() - set(known):
-        close = get_close_matches(key, known, 1)
-        meant = f"did you mean {close[0]}=?" if close else "help(cospan.monitor) lists them."
-        raise TypeError(f"monitor has no argument {key}=; {meant}")
+    for key in options.keys() - {field.name for field in fields(Options)}:
+        raise TypeError(f"monitor has no argument {key}=; help(cospan.monitor) lists them.")
     as_option(details, "details", ("alarms", "all"))
     if false_alarms is not None and not (is_real(false_alarms) and 0 < false_alarms < math.inf):
         raise InputError(
@@ -103,11 +93,12 @@ def monitor(
         rate=past.rate if false_alarms is None else float(false_alarms),
         rolling=past.rolling if rolling is None else rolling,
     )
-    notes: list[Note] = []
-    found, kept = _measured(past, data, time, name, options, notes)
-    found = _compared(found, kept, details == "all", seed, progress)
-    warn(notes)
-    return replace(found, notes=tuple(dict.fromkeys([*found.notes, *map(str, notes)])))
+    if time is None and past.every.timed:
+        time = past.reference.time or None
+    kept = read_windows(data, time, past.every, name, **options)
+    found = _compared(past.extended(kept), kept, details == "all", progress)
+    warn(kept.notes)
+    return replace(found, notes=tuple(dict.fromkeys([*found.notes, *map(str, kept.notes)])))
 
 
 def _begun(reference: Data, time: str | None, every: Option, options: Record) -> Monitoring:
@@ -118,90 +109,41 @@ def _begun(reference: Data, time: str | None, every: Option, options: Record) ->
     elif path and (is_file_of(path, PROFILE) or path.endswith(".cospan")):
         reference = Profile.load(path)
     elif not isinstance(reference, Monitoring | Profile):
+        if every is None:
+            raise InputError(
+                'How long is a window? Say it with every=, for instance every="day" or '
+                'every="1000-rows".'
+            )
         reference = Profile.of(reference, time=time, every=every, **options)
-    profile = reference.reference if isinstance(reference, Monitoring) else reference
-    length = profile.every if every is None else as_every(every)
-    if length is None:
+    begun = isinstance(reference, Profile)
+    past: Monitoring = Monitoring.begun(reference) if begun else replace(reference, went_on=True)
+    if every is not None and as_every(every) != past.every:
         raise InputError(
-            'How long is a window? Say it with every=, for instance every="day" or '
-            'every="1000-rows".'
+            f"The reference has windows of {past.every} and every= asks for {as_every(every)}; "
+            "make both the same."
         )
-    if profile.every not in (None, length):
-        raise InputError(
-            f"The reference has windows of {profile.every} and every= asks for {length}; make "
-            "both the same."
-        )
-    if isinstance(reference, Monitoring):
-        return replace(reference, went_on=True)
-    none = profile.windows.take(np.zeros(0, dtype=np.intp))
-    said = tuple(map(str, profile.notes))
-    return Monitoring(replace(profile, every=length), none, {}, 1.0, "", notes=said)
+    return past
 
 
-def _measured(
-    past: Monitoring,
-    data: Data,
-    time: str | None,
-    name: str | None,
-    options: Record,
-    notes: list[Note],
-) -> tuple[Monitoring, Kept]:
-    """The monitoring with the windows of the data, and their rows."""
-    profile, every, old = past.reference, past.every, past.measured
-    if time is None and every.timed:
-        time = profile.time or None
-    sources = opened(data, time, **options)
-    called = name or (sources[0].name if len(sources) == 1 else f"{len(sources)} sets")
-    own = "a table" if profile.plan is not None else f"an array of {len(profile.names)} features"
-    for one in sources:
-        kind = f"an array of {one.n_features} features" if isinstance(one, Source) else "a table"
-        if kind != own:
-            raise InputError(f"{one.name} is {kind}, and the reference is {own}.")
-    kept = read_windows(sources, time, every, called, notes)
-    if not every.timed and len(old.codes):
-        kept = kept._replace(codes=kept.codes + 1 + old.codes[-1])
-    new, findings = profile.measure(kept)
-    _, a, b = np.intersect1d(old.codes, new.codes, return_indices=True)
-    changed = (old.counts[a] != new.counts[b]) | (old.digests[a] != new.digests[b])
-    for i, j in zip(a[changed], b[changed], strict=True):
-        text = (
-            f"{every.label(int(new.codes[j]))} was there already, with {old.counts[i]:,} rows; the "
-            f"{new.counts[j]:,} rows now given take their place."
-        )
-        notes.append(Note("window replaced", text, loud=True))
-    both = zip(new.codes.tolist(), new.counts.tolist(), findings, strict=True)
-    met = {code: Window(code, every, n, found) for code, n, found in both}
-    longer = replace(
-        past,
-        measured=old.joined(new),
-        met={**past.met, **met},
-        latest=frozenset(met),
-        name=f"{called} and earlier windows" if len(old.codes) else called,
-    )
-    return longer, kept
-
-
-def _compared(
-    found: Monitoring, kept: Kept, every: bool, seed: int, progress: Progress | None
-) -> Monitoring:
+def _compared(found: Monitoring, kept: Kept, every: bool, progress: Progress | None) -> Monitoring:
     """With comparisons of the windows that raise an alarm, or of all where that is wanted."""
     profile, met = found.reference, dict(found.met)
+    window = {one.code: one for one in found.windows}
     every = every or not found.can_judge
-    windows = [one for one in found.windows if one.code in found.latest]
-    wanted = [one for one in windows if one.alarm or (every and one.rows >= FEWEST_ROWS)]
-    for done, window in enumerate(wanted):
+    read = [(k, window[code]) for k, code in enumerate(sorted(found.latest))]
+    wanted = [(k, one) for k, one in read if one.alarm or (every and one.rows >= FEWEST_ROWS)]
+    for done, (k, one) in enumerate(wanted):
         if progress is not None:
             progress("comparing windows", done, len(wanted))
-        rows = kept.of(int(np.searchsorted(kept.codes, window.code)))
         with warnings.catch_warnings(), suppress(CospanError):
             warnings.simplefilter("ignore", CospanWarning)
             pair = compare(
-                profile.kept_rows, rows, name_a=profile.name, name_b=window.label, seed=seed,
+                profile.kept_rows, kept.of(k), name_a=profile.name, name_b=one.label,
                 **profile.options,
             )  # fmt: skip
-            one = met[window.code]
-            findings = tuple(dict.fromkeys((*one.findings, *pair.findings)))
-            met[window.code] = replace(
-                one, findings=findings, size=pair.size, p=pair.p, comparison=pair
+            own = met[one.code]
+            findings = tuple(dict.fromkeys((*own.findings, *pair.findings)))
+            met[one.code] = replace(
+                own, findings=findings, size=pair.size, p=pair.p, comparison=pair
             )
     return replace(found, met=met)

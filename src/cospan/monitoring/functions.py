@@ -11,7 +11,7 @@ numbers, in the user's units, are there to be shown and raise no alarm.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +43,8 @@ FIRST = (
 SHARES = ("missing", "level", "new", "stuck")
 #: The code of a level that the reference does not have.
 NEW = -1
-#: Parts of a date that move with time whatever the data does.
-MOVING = ("date", "day")
+#: Columns of this kind move with time whatever the data does.
+MOVING = "date"
 
 
 class Watched(NamedTuple):
@@ -53,10 +53,6 @@ class Watched(NamedTuple):
     kind: str
     column: str
     detail: str = ""
-
-
-#: A function, its value in each window (of shares the counts), and the rows behind it.
-Measure = tuple[Watched, Floats, Floats]
 
 
 class Read(NamedTuple):
@@ -83,45 +79,38 @@ def read_rows(rows: Data, plan: EncodingPlan | None, names: Sequence[str]) -> Re
         return Read(tuple(names), tuple(Reading(j, "", x) for j, x in enumerate(rows.T)), {}, {})
     encoder = Encoder(plan, np.dtype(np.float64), "", fills=False)
     batch = rows.combine_chunks().to_batches()[0]
-    encoded, watched, place = encoder.rows(batch), encoder.watched(batch), 0
+    encoded, texts, place = encoder.rows(batch), encoder.watched(batch), 0
     readings: list[Reading] = []
     for column in plan.used:
         values = encoded[:, place : place + len(column.features)]
         place += len(column.features)
-        own = names.index(column.name)
-        if column.kind == "category":
-            codes = np.where(values.max(axis=1) > 0, values.argmax(axis=1), NEW)
-            codes = np.where(np.isnan(values[:, 0]), np.nan, codes)
+        own, number = names.index(column.name), np.ascontiguousarray(values[:, 0])
+        levels: tuple[str, ...] | None = None
+        if column.kind == MOVING:
+            continue
+        if column.kind == "boolean":
+            levels = column.truth
+        elif column.kind == "category":
             levels = (*column.levels, "other") if column.other else column.levels
-            readings.append(Reading(own, "", codes, levels))
-        elif column.kind == "boolean":
-            readings.append(Reading(own, "", values[:, 0], column.truth))
-        elif column.kind not in MOVING:
-            many = values.shape[1] > 1
-            parts = [str(k) if many else "" for k in range(values.shape[1])]
-            readings += map(Reading, [own] * len(parts), parts, np.ascontiguousarray(values.T))
-    if watched is not None:
-        for (name, part), values in zip(plan.watched, watched.T, strict=True):
-            readings.append(Reading(names.index(name), part, values, related=False))
-    numbers = {column.name for column in plan.used if column.kind != "category"}
-    unread = {column: n for column, n in encoder.unseen.items() if column in numbers}
+            code = np.where(values.max(axis=1) > 0, values.argmax(axis=1), NEW)
+            number = np.where(np.isnan(number), np.nan, code)
+        readings.append(Reading(own, "", number, levels))
+    for (name, part), values in zip(plan.watched, () if texts is None else texts.T, strict=True):
+        readings.append(Reading(names.index(name), part, values, related=False))
+    unread = {name: n for name, n in encoder.unseen.items() if plan[name].kind != "category"}
     return Read(tuple(names), tuple(readings), dict(encoder.absurd), unread)
 
 
 class Windowed:
-    """Rows one window after the other: sums and means over each."""
+    """Rows one window after the other: sums over each."""
 
     def __init__(self, starts: Index, n: int) -> None:
-        self.starts = starts
-        self.rows = np.diff(np.append(starts, n)).astype(np.float64)
-        self.of = np.repeat(np.arange(len(starts)), self.rows.astype(np.intp))
+        rows = np.diff(starts, append=n)
+        self.starts, self.rows = starts, rows.astype(np.float64)
+        self.of = np.repeat(np.arange(len(starts)), rows)
 
     def sums(self, values: Values) -> Floats:
         return np.asarray(np.add.reduceat(values.astype(np.float64), self.starts, axis=0))
-
-    def mean(self, values: Floats, known: NDArray[np.bool_]) -> Floats:
-        """The mean of the known values of each window."""
-        return self.sums(np.where(known, values, 0.0)) / np.maximum(self.sums(known), 1)
 
     def most_frequent(self, values: Floats) -> Floats:
         """How often the most frequent value of each window occurs."""
@@ -144,10 +133,8 @@ class Functions:
         self.levels: list[list[int]] = []  # of each reading the codes of levels that are watched
         self.scored: list[tuple[int, int]] = []  # the place of a reading, and a level's code or -1
         for place, one in enumerate(read.readings):
-            known = (
-                one.values if one.levels is None else np.where(one.values < 0, np.nan, one.values)
-            )
-            values, counts = _counted(known)
+            x = one.values if one.levels is None else one.values[one.values > NEW]
+            values, counts = _counted(x)
             self.ranks.append(Ranks.learn(values, counts))
             first = np.argsort(-counts, kind="stable")[: LEVELS if one.levels else 0]
             self.levels.append(values[first].astype(int).tolist())
@@ -162,21 +149,19 @@ class Functions:
         G = (G - self.center) / self.unit
         column = np.array([read.readings[k].column for k, _ in self.scored], dtype=np.intp)
         self.pairs = _pairs(G, column)
-        self.left = np.flatnonzero([level < 0 for _, level in self.scored])  # scores of numbers
-        if len(set(column.tolist())) < 2:
-            self.left = self.left[:0]
-        # What the others leave of these, without each run, and by all rows; and ranks among what is
-        # left of the reference's own rows out of their run, and among its size.
+        # What the others leave of numbers, without each run, and by all rows; and ranks among what
+        # is left of the reference's own rows out of their run, and among its size.
+        left = [j for j, (_, level) in enumerate(self.scored) if level < 0 and np.ptp(column) > 0]
         others = [G[run != f] if (run != f).any() else G for f in range(RUNS)]
-        self.solve = [_solve(part, column, self.left) for part in (*others, G)]
+        self.solve = [_solve(part, column, left) for part in (*others, G)]
         rest = np.stack([G @ solve for solve in self.solve[:RUNS]])[run, np.arange(len(G))]
-        for k, j in enumerate(self.left):  # of a missing value nothing is left
-            rest[np.isnan(read.readings[self.scored[j][0]].values), k] = np.nan
-        self.sides = [Ranks.learn(*_counted(x)) for x in rest.T]
-        self.sizes = [Ranks.learn(*_counted(np.abs(x))) for x in rest.T]
-        every = [
-            one for one, _, _ in self._measured(read.take(slice(2)), np.zeros(1, np.intp), RUNS)
-        ]
+        self.left: dict[int, tuple[int, Ranks, Ranks]] = {}  # by the place of a reading
+        for k, j in enumerate(left):
+            place = self.scored[j][0]
+            x = rest[~np.isnan(read.readings[place].values), k]  # of a gap nothing is left
+            self.left[place] = k, Ranks.learn(*_counted(x)), Ranks.learn(*_counted(np.abs(x)))
+        whole = Windowed(np.zeros(1, np.intp), 2)
+        every = [one for one, _, _ in self._every(read.take(slice(2)), whole, RUNS)]
         self.chosen = _chosen(every)
         self.table = tuple(every[k] for k in self.chosen)
 
@@ -185,94 +170,100 @@ class Functions:
 
         Of windows of the reference, `run` is the run to leave out.
         """
-        found = list(self._measured(read, starts, run))
+        found = list(self._every(read, Windowed(starts, len(read.readings[0].values)), run))
         values, n = (np.column_stack([found[j][k] for j in self.chosen]) for k in (1, 2))
         return values, n
 
-    def _normal(self, read: Read) -> dict[int, Floats]:
-        """Normal scores of numbers among the reference's; NaN where there is no value."""
-        numbers = {k: one.values for k, one in enumerate(read.readings) if one.levels is None}
-        return {
-            k: np.where(np.isnan(x), np.nan, normal_scores(self.ranks[k].of(x)))
-            for k, x in numbers.items()
-        }
+    def _normal(self, read: Read) -> list[Floats]:
+        """Normal scores of numbers among the reference's, NaN for gaps; codes of levels."""
+        both = list(zip(read.readings, self.ranks, strict=True))
+        return [
+            one.values
+            if one.levels is not None
+            else np.where(np.isnan(one.values), np.nan, normal_scores(ranks.of(one.values)))
+            for one, ranks in both
+        ]
 
-    def _scores(self, read: Read, normal: Mapping[int, Floats]) -> Floats:
+    def _scores(self, read: Read, normal: Sequence[Floats]) -> Floats:
         """Normal scores of numbers and indicators of levels, standardised by the reference."""
         found = np.empty((len(read.readings[0].values), len(self.scored)))
         for k, (place, level) in enumerate(self.scored):
-            own = read.readings[place].values == level if level >= 0 else normal[place]
-            found[:, k] = np.nan_to_num(own)
+            found[:, k] = np.nan_to_num(normal[place] if level < 0 else normal[place] == level)
         return (found - self.center) / self.unit
 
-    def _measured(self, read: Read, starts: Index, run: int) -> Iterator[Measure]:
-        """Every function of the windows that begin at `starts`."""
-        windows = Windowed(starts, len(read.readings[0].values))
-        normal, told = self._normal(read), set[int]()
+    def _every(
+        self, read: Read, windows: Windowed, run: int
+    ) -> Iterator[tuple[Watched, Floats, Floats]]:
+        """Every function, its values in windows (of shares the counts), and rows behind these."""
+        normal, seen = self._normal(read), set[int]()
+        G = self._scores(read, normal)
+        rest = G @ self.solve[run]
         for place, one in enumerate(read.readings):
             name, known = read.names[one.column], ~np.isnan(one.values)
-            if one.column not in told:
-                told.add(one.column)
-                yield Watched("missing", name), windows.sums(~known), windows.rows
-            own = self._levels if one.levels is not None else self._number
-            for kind, detail, values in own(place, one, normal, known, windows):
-                yield Watched(kind, name, detail), values, windows.sums(known)
-        if len(self.scored) < 2:
-            return
-        G = self._scores(read, normal)
-        for j, sides, sizes, x in zip(
-            self.left, self.sides, self.sizes, (G @ self.solve[run]).T, strict=True
-        ):
-            one = read.readings[self.scored[j][0]]
-            name, known = read.names[one.column], ~np.isnan(one.values)
-            for kind, ranks in (("given", sides.of(x)), ("scatter", sizes.of(np.abs(x)))):
-                values = windows.mean(legendre(ranks)[0], known)
-                yield Watched(kind, name, one.part), values, windows.sums(known)
+            n = windows.sums(known)
+            if one.column not in seen:
+                seen.add(one.column)
+                yield Watched("missing", name), windows.rows - n, windows.rows
+            if one.levels is None:
+                yield Watched("stuck", name, one.part), windows.most_frequent(one.values), n
+                own = self._of_number(place, one, normal[place], rest, windows)
+            else:
+                own = self._of_level(place, one)
+            for kind, detail, x in own:
+                total = windows.sums(np.where(known, x, 0.0))
+                yield (
+                    Watched(kind, name, detail),
+                    total if kind in SHARES else total / np.maximum(n, 1),
+                    n,
+                )
         yield from self._relations(G, read, windows)
 
-    def _number(
-        self, place: int, one: Reading, normal: Mapping[int, Floats], known: Any, windows: Windowed
-    ) -> Iterator[tuple[str, str, Floats]]:
-        """Of a number its average, mean rank, spread, shape, most frequent and far-out values."""
-        yield "average", one.part, windows.mean(one.values, known)
-        yield "mean", one.part, windows.mean(legendre(self.ranks[place].of(one.values))[0], known)
+    def _of_number(
+        self, place: int, one: Reading, normal: Floats, rest: Floats, windows: Windowed
+    ) -> Iterator[tuple[str, str, Values]]:
+        """Of each row its average, rank, spread and shape, if it is far out, what others leave."""
+        x, known = one.values, ~np.isnan(normal)
+        yield "average", one.part, x
+        yield "mean", one.part, legendre(self.ranks[place].of(x))[0]
         # About the window's own mean: days whose means vary would else have spreads that vary with
         # the square of it, with long tails.
-        about = normal[place] - windows.mean(normal[place], known)[windows.of]
-        polynomials = legendre(2 * special.ndtr(about) - 1)[1:]
-        for kind, values in zip(("spread", "shape", "shape"), polynomials, strict=True):
-            yield kind, one.part, windows.mean(values, known)
-        yield "stuck", one.part, windows.most_frequent(one.values)
+        mean = windows.sums(np.where(known, normal, 0.0)) / np.maximum(windows.sums(known), 1)
+        about = 2 * special.ndtr(normal - mean[windows.of]) - 1
+        for kind, values in zip(("spread", "shape", "shape"), legendre(about)[1:], strict=True):
+            yield kind, one.part, values
         # Further from the reference's values than these are from each other. Records come in
         # clusters, but do not go that far: another unit does, and a number for a gap.
         low, high = self.ranks[place].values[[0, -1]]
-        far = (one.values < 2 * low - high) | (one.values > 2 * high - low)
-        yield "new", one.part, windows.sums(far)
+        yield "new", one.part, (x < 2 * low - high) | (x > 2 * high - low)
+        if place in self.left:
+            k, sides, sizes = self.left[place]
+            yield "given", one.part, legendre(sides.of(rest[:, k]))[0]
+            yield "scatter", one.part, legendre(sizes.of(np.abs(rest[:, k])))[0]
 
-    def _levels(
-        self, place: int, one: Reading, normal: Mapping[int, Floats], known: Any, windows: Windowed
-    ) -> Iterator[tuple[str, str, Floats]]:
-        """Of a category the rows with each level, with any other, and with one that is new."""
+    def _of_level(self, place: int, one: Reading) -> Iterator[tuple[str, str, Values]]:
+        """Of each row of a category whether it has a level, any other, and one that is new."""
         names, watched = one.levels or (), self.levels[place]
         for code in watched[1:] if len(names) == 2 else watched:
-            yield "level", names[code], windows.sums(one.values == code)
+            yield "level", names[code], one.values == code
         if len(names) > len(watched):
-            rest = ~np.isin(one.values, (*watched, NEW)) & known
-            yield "level", "any other", windows.sums(rest)
-        yield "new", "", windows.sums(one.values == NEW)
+            yield "level", "any other", ~np.isin(one.values, (*watched, NEW))
+        yield "new", "", one.values == NEW
 
-    def _relations(self, G: Floats, read: Read, windows: Windowed) -> Iterator[Measure]:
+    def _relations(
+        self, G: Floats, read: Read, windows: Windowed
+    ) -> Iterator[tuple[Watched, Floats, Floats]]:
         """Each window's own correlations, on Fisher's scale."""
-        n = windows.rows
-        mean = windows.sums(G) / n[:, None]
-        sd = np.sqrt(np.maximum(windows.sums(G * G) / n[:, None] - mean**2, 0.0))
+        (i, j), n = self.pairs.T, windows.rows[:, None]
+        mean = windows.sums(G) / n
+        sd = np.sqrt(np.maximum(windows.sums(G * G) / n - mean**2, 0.0))
+        both = windows.sums(G[:, i] * G[:, j]) / n - mean[:, i] * mean[:, j]
+        varies = (sd[:, i] > VARIES) & (sd[:, j] > VARIES) & (n > FEW_ROWS)
+        r = np.where(varies, both / np.maximum(sd[:, i] * sd[:, j], VARIES**2), 0.0)
+        x = np.arctanh(np.clip(r, -NEARLY_ONE, NEARLY_ONE))
         names = [read.names[read.readings[place].column] for place, _ in self.scored]
-        for i, j in self.pairs:
-            both = windows.sums(G[:, i] * G[:, j]) / n - mean[:, i] * mean[:, j]
-            varies = (sd[:, i] > VARIES) & (sd[:, j] > VARIES) & (n > FEW_ROWS)
-            r = both / np.maximum(sd[:, i] * sd[:, j], VARIES**2)
-            x = np.arctanh(np.clip(np.where(varies, r, 0.0), -NEARLY_ONE, NEARLY_ONE))
-            yield Watched("relation", names[i], names[j]), x, np.where(varies, n - 3.0, 0.0)
+        for k, (first, second) in enumerate(self.pairs):
+            one = Watched("relation", names[first], names[second])
+            yield one, x[:, k], np.where(varies[:, k], windows.rows - 3, 0.0)
 
 
 def _counted(values: Floats) -> tuple[Floats, Index]:
@@ -288,6 +279,22 @@ def _chosen(table: Sequence[Watched]) -> Index:
     columns = {table[k].column for k in first}
     shown = [k for k, one in enumerate(table) if one.kind == "average" and one.column in columns]
     return np.sort([*first, *shown])
+
+
+def _solve(G: Floats, column: Index, left: Sequence[int]) -> Floats:
+    """What is left of scores given those of the other columns is G times this."""
+    P = np.linalg.inv(G.T @ G / max(1, len(G)) + RIDGE * np.eye(G.shape[1]))
+    same = column[:, None] == column
+    return np.asarray((P @ np.linalg.inv(np.where(same, P, 0.0)))[:, list(left)])
+
+
+def _pairs(G: Floats, column: Index) -> Index:
+    """The scores of different columns that are correlated, the most correlated first."""
+    r = np.abs(G.T @ G / max(1, len(G)))
+    i, j = np.triu_indices(len(column), 1)
+    strong = np.flatnonzero((column[i] != column[j]) & (r[i, j] >= RELATED))
+    first = strong[np.argsort(-r[i, j][strong], kind="stable")[:MOST_RELATIONS]]
+    return np.column_stack([i[first], j[first]])
 
 
 def standard_values(table: Sequence[Watched], values: Floats, n: Floats, usual: Floats) -> Floats:
@@ -322,19 +329,3 @@ def held_columns(table: Sequence[Watched], values: Floats, n: Floats) -> dict[st
         elif one.kind == "level":
             own["levels"][one.detail] = share
     return {column: Held(**own) for column, own in found.items()}
-
-
-def _solve(G: Floats, column: Index, left: Index) -> Floats:
-    """What is left of scores given those of the other columns is G times this."""
-    P = np.linalg.inv(G.T @ G / max(1, len(G)) + RIDGE * np.eye(G.shape[1]))
-    same = column[:, None] == column
-    return np.asarray((P @ np.linalg.inv(np.where(same, P, 0.0)))[:, left])
-
-
-def _pairs(G: Floats, column: Index) -> Index:
-    """The scores of different columns that are correlated, the most correlated first."""
-    r = np.abs(G.T @ G / max(1, len(G)))
-    i, j = np.triu_indices(len(column), 1)
-    strong = np.flatnonzero((column[i] != column[j]) & (r[i, j] >= RELATED))
-    first = strong[np.argsort(-r[i, j][strong], kind="stable")[:MOST_RELATIONS]]
-    return np.column_stack([i[first], j[first]])

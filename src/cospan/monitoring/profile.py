@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from cospan.base.checks import as_count
 from cospan.base.notes import Note, warn
 from cospan.base.tables import plain
-from cospan.base.types import Data, Floats, Index, Option, Record, Values
-from cospan.data import EncodingPlan, Source, Table, encode, notes_of, open_source
+from cospan.base.types import Bools, Data, Floats, Index, Option, Record, Values
+from cospan.data import EncodingPlan, Source, encode, notes_of, open_source
 from cospan.errors import InputError, ModelFileError
 from cospan.evidence import Finding, Reading
 from cospan.model_file import (
@@ -36,19 +36,17 @@ from cospan.model_file import (
 )
 
 from .functions import MOVING, NEW, RUNS, Functions, read_rows, standard_values
-from .windows import Codes, Every, Kept, Rows, as_every, opened, read_windows
+from .windows import Codes, Every, Kept, Rows, as_every, read_windows, taken
 
-#: Rows that are kept of a reference, and rows that are read by the plan at a time.
-KEPT_ROWS, READ_ROWS = 5_000, 50_000
+#: Rows that are kept of a reference, rows that are read by the plan at a time, and windows where
+#: nobody says how long they are.
+KEPT_ROWS, READ_ROWS, LENGTH = 5_000, 50_000, "1000-rows"
 #: A column is of another type where more than this share of its values cannot be read.
 UNREAD = 0.5
 #: Repeated rows are a finding above what is usual: by this many deviations, and by this many rows.
 DEVIATIONS, MORE_ROWS = 4, 5
 #: Options of the sources that say how columns are read, and are needed again for every window.
 READ_AS = ("categorical", "numeric", "keep")
-#: What a file holds of a profile as it is.
-KEPT = {"name": str, "names": list, "time": str, "options": dict, "repeated": float}
-_ONE_WINDOW = Every("rows", 2**62)
 
 
 class Measured(NamedTuple):
@@ -60,15 +58,16 @@ class Measured(NamedTuple):
     values: Floats  # (windows, functions); of shares the counts
     n: Floats  # the rows behind these
 
-    def take(self, at: Index | NDArray[np.bool_]) -> Measured:
+    def take(self, at: Index | Bools) -> Measured:
         """Some of the windows."""
         arrays: list[Any] = [one[at] for one in self]
         return Measured(*arrays)
 
-    def before(self, later: Measured) -> Measured:
-        """These windows and then others."""
-        arrays: list[Any] = [np.concatenate(both) for both in zip(self, later, strict=True)]
-        return Measured(*arrays)
+    def joined(self, later: Measured) -> Measured:
+        """With further windows, which take the place of those that are known."""
+        old = self.take(~np.isin(self.codes, later.codes))
+        arrays: list[Any] = [np.concatenate(both) for both in zip(old, later, strict=True)]
+        return Measured(*arrays).take(np.argsort(np.concatenate([old.codes, later.codes])))
 
     def tensors(self) -> dict[str, Values]:
         """As a file holds them."""
@@ -78,14 +77,8 @@ class Measured(NamedTuple):
     def read(cls, read: Reader) -> Measured:
         """The same from a file."""
         codes, counts, digests = (read.whole(name) for name in cls._fields[:3])
-        return cls(
-            codes, counts, digests, *(read.tensor(x, len(codes), "m") for x in ("values", "n"))
-        )
-
-    def joined(self, later: Measured) -> Measured:
-        """With further windows, which take the place of those that are known."""
-        both = self.take(~np.isin(self.codes, later.codes)).before(later)
-        return both.take(np.argsort(both.codes))
+        values, n = (read.tensor(name, len(codes), "m") for name in cls._fields[3:])
+        return cls(codes, counts, digests, values, n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +95,7 @@ class Profile:
         A sample of its rows, as they came.
     names : tuple of str
         The columns that are watched.
-    every : Every or None
+    every : Every
         How long a window is.
     windows : Measured
         The windows of the reference.
@@ -120,11 +113,11 @@ class Profile:
     place: Codes  # the window of each row that is kept
     plan: EncodingPlan | None  # how the columns are read; None for arrays
     names: tuple[str, ...]
-    every: Every | None
+    every: Every
     time: str  # the column of times; empty where there is none
     options: Record  # how columns are read: categorical, numeric, keep, where given
     windows: Measured
-    repeated: float = 0.0  # the largest share of repeated rows in a window
+    repeated: float  # the largest share of repeated rows in a window
     notes: tuple[Note, ...] = ()  # what a reader should know
 
     @classmethod
@@ -147,35 +140,30 @@ class Profile:
             When each row was; not a feature.
         every : {"hour", "day", "week", "month", "year"} or rows, optional
             The windows to cut the reference into, to learn how windows vary: as long as those
-            that will be compared with it. A number or ``"1000-rows"`` counts rows.
+            that will be compared with it. A number or ``"1000-rows"``, the default, counts rows.
         rows : int
             Rows to keep.
         name : str, optional
         **options
             For the sources: columns, categorical, numeric, drop, keep.
         """
-        keep, window = as_count(rows, "rows", least=2), None if every is None else as_every(every)
-        if window is None and time is not None:
+        keep = as_count(rows, "rows", least=2)
+        if every is None and time is not None:
             raise InputError(
                 'time= needs every= to say how long a window is, for instance every="day".'
             )
-        notes: list[Note] = []
-        sources = opened(data, time, **options)
-        name = name or (sources[0].name if len(sources) == 1 else f"{len(sources)} sets")
-        kept = read_windows(sources, time, window or _ONE_WINDOW, name, notes)
+        length = as_every(LENGTH if every is None else every)
+        kept = read_windows(data, time, length, name, **options)
+        read_as = {key: options[key] for key in READ_AS if options.get(key)}
+        plan, names = _plan(kept, read_as)
+        warn(kept.notes)
         place = np.repeat(np.arange(len(kept.codes)), np.diff(kept.edges))
         at = np.sort(np.random.default_rng(0).permutation(len(place))[:keep])
-        read_as = {key: options[key] for key in READ_AS if options.get(key)}
-        plan, names = _plan(kept.rows, sources[0], name, read_as, notes)
-        warn(notes)
-        nothing = np.zeros((len(kept.codes), 0))
-        bare = cls(
-            name, kept.rows[at] if plan is None else kept.rows.take(at), place[at], plan, names,
-            window, time or "", read_as,
-            Measured(kept.codes, kept.counts, np.zeros_like(kept.codes), nothing, nothing),
-            notes=tuple(notes),
+        windows, repeated = _own_windows(kept, plan, names, place, at)
+        return cls(
+            kept.name, taken(kept.rows, at), place[at], plan, names, length, time or "", read_as,
+            windows, repeated, tuple(kept.notes),
         )  # fmt: skip
-        return _with_windows(bare, kept, place)
 
     @property
     def codes(self) -> Codes:
@@ -191,8 +179,8 @@ class Profile:
     @cached_property
     def usual(self) -> Floats:
         """The reference's share for each function that is one."""
-        _, _, _, values, n = self.windows
-        return np.asarray(values.sum(axis=0) / np.maximum(n.sum(axis=0), 1))
+        total = self.windows.values.sum(axis=0)
+        return np.asarray(total / np.maximum(self.windows.n.sum(axis=0), 1))
 
     @property
     def missing(self) -> dict[str, float]:
@@ -206,28 +194,34 @@ class Profile:
         X = standard_values(self.functions.table, windows.values, windows.n, self.usual)
         return X, np.where(shown, 0.0, windows.n)
 
+    # ---- windows of other data -----------------------------------------------------------------
+
     def measure(self, kept: Kept) -> tuple[Measured, list[tuple[Finding, ...]]]:
         """Windows of other data, and what is met in each."""
-        schema = [list(self._schema(columns)) for columns in kept.columns]
+        own = f"an array of {len(self.names)} features" if self.plan is None else "a table"
+        if kept.kind != own:
+            raise InputError(f"{kept.name} is {kept.kind}, and the reference is {own}.")
+        schema = {
+            own: list(self._schema(own)) for own in set[tuple[str, ...]]().union(*kept.columns)
+        }
         parts, met = [], []
         bundle = kept.edges[1:] // READ_ROWS
         for group in np.unique(bundle):
             at = np.flatnonzero(bundle == group)
-            first, last = int(kept.edges[at[0]]), int(kept.edges[at[-1] + 1])
-            edges = kept.edges[at[0] : at[-1] + 2] - first
-            read = read_rows(kept.rows[first:last], self.plan, self.names)
-            keys = read.keys()
-            repeated = repeated_rows(keys, edges)
-            for k, rows in zip(at, np.diff(edges), strict=True):
-                found = [one for source in sorted(kept.sources[k]) for one in schema[source]]
+            edges = kept.edges[at[0] : at[-1] + 2]
+            read = read_rows(kept.rows[int(edges[0]) : int(edges[-1])], self.plan, self.names)
+            keys, starts = read.keys(), edges[:-1] - edges[0]
+            rows = np.diff(edges).tolist()
+            for k, n, same in zip(at, rows, _repeated(keys, starts).tolist(), strict=True):
+                found = [one for own in sorted(kept.columns[k]) for one in schema[own]]
                 if read.absurd or read.unread:
-                    found += self._odd_values(kept.of(int(k)), int(rows))
-                same, usual = float(repeated[k - at[0]]), rows * self.repeated
+                    found += self._odd_values(kept.of(int(k)), n)
+                usual = n * self.repeated
                 if same > MORE_ROWS + usual + DEVIATIONS * np.sqrt(usual):
-                    found += [Finding("repeated rows", detail="within B", a=same, rows=int(rows))]
+                    found.append(Finding("repeated rows", detail="within B", a=same, rows=n))
                 met.append(tuple(dict.fromkeys(found)))
-            digests = np.add.reduceat(keys >> np.uint64(2), edges[:-1]) >> np.uint64(2)
-            parts.append((digests.astype(np.int64), *self.functions.measure(read, edges[:-1])))
+            digests = np.add.reduceat(keys >> np.uint64(2), starts) >> np.uint64(2)
+            parts.append((digests.astype(np.int64), *self.functions.measure(read, starts)))
         arrays = (np.concatenate(one) for one in zip(*parts, strict=True))
         return Measured(kept.codes, kept.counts, *arrays), met
 
@@ -255,6 +249,8 @@ class Profile:
                 text = f"{column} cannot be read any more"
                 yield Finding("retyped", column, detail=text, rows=count)
 
+    # ---- on the way out ------------------------------------------------------------------------
+
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it to a file, whole or not at all; ``.cospan`` is the usual ending."""
         return write_parts(path, (PROFILE, PROFILE_VERSION), self.parts())
@@ -266,29 +262,40 @@ class Profile:
 
     def parts(self) -> Parts:
         """What a file holds of it."""
-        settings = {name: plain(getattr(self, name)) for name in KEPT}
-        settings["plan"] = None if self.plan is None else self.plan.to_dict()
-        settings["every"] = None if self.every is None else str(self.every)
+        settings: Record = {
+            "name": self.name,
+            "plan": None if self.plan is None else self.plan.to_dict(),
+            "names": list(self.names),
+            "every": str(self.every),
+            "time": self.time,
+            "options": plain(self.options),
+            "repeated": self.repeated,
+        }
         tensors = {**self.windows.tensors(), "place": self.place, **row_tensors(self.kept_rows)}
         return Parts(settings, tensors)
 
     @classmethod
     def read(cls, read: Reader) -> Profile:
         """The same from a file."""
-        plan, every = read.value("plan", dict, type(None)), read.value("every", str, type(None))
         windows, rows = Measured.read(read), rows_in(read.tensors)
-        place = read.whole("place", 0, len(windows.codes))
+        place, plan = (
+            read.whole("place", 0, len(windows.codes)),
+            read.value("plan", dict, type(None)),
+        )
         if not len(rows) or len(place) != len(rows):
             raise ModelFileError("The file holds no rows of the reference; make it again.")
         found = cls(
-            kept_rows=rows,
-            place=place,
-            plan=None if plan is None else EncodingPlan.from_dict(plan),
-            every=None if every is None else as_every(every),
-            windows=windows,
-            **{name: read.value(name, kind) for name, kind in KEPT.items()},
+            read.value("name", str),
+            rows,
+            place,
+            None if plan is None else EncodingPlan.from_dict(plan),
+            tuple(map(str, read.value("names", list))),
+            as_every(read.value("every", str)),
+            read.value("time", str),
+            read.value("options", dict),
+            windows,
+            read.value("repeated", float),
         )
-        found = replace(found, names=tuple(map(str, found.names)))
         if windows.n.shape[1] != len(found.functions.table):
             raise ModelFileError("The file was made by another version of cospan; make it again.")
         return found
@@ -297,53 +304,51 @@ class Profile:
         return self.name
 
     def __repr__(self) -> str:
-        windows = ""
-        if self.every is not None:
-            kind = f"one {self.every}" if self.every.timed else f"{self.every.rows:,} rows"
-            windows = f"{len(self.codes)} windows of {kind}, "
+        length = f"one {self.every}" if self.every.timed else f"{self.every.rows:,} rows"
         return (
             f"<Profile of {self.name!r}: {self.windows.counts.sum():,} rows, {len(self.names)} "
-            f"columns, {windows}{len(self.kept_rows):,} rows kept>"
+            f"columns, {len(self.codes)} windows of {length}, {len(self.kept_rows):,} rows kept>"
         )
 
 
-def _plan(
-    rows: Rows, first: Source | Table, name: str, read_as: Record, notes: list[Note]
-) -> tuple[EncodingPlan | None, tuple[str, ...]]:
+def _plan(kept: Kept, read_as: Record) -> tuple[EncodingPlan | None, tuple[str, ...]]:
     """How the columns are read, and those that are watched."""
+    first = kept.source
     if isinstance(first, Source):
         return None, first.feature_names or tuple(f"x{j}" for j in range(first.n_features))
-    encoded = encode([open_source(rows, name=name, **read_as)])
+    encoded = encode([open_source(kept.rows, name=kept.name, **read_as)])
     # What is left out of the geometry, identifiers and free text, is watched by how it is written.
-    notes += [note for note in notes_of(encoded) if note.code != "columns left out"]
+    kept.notes.extend(note for note in notes_of(encoded) if note.code != "columns left out")
     plan = encoded[0].plan
     assert plan is not None
     read = (*plan.used, *(plan[column] for column, _ in plan.watched))
     names = tuple(dict.fromkeys(column.name for column in read))
-    if all(plan[column].kind in MOVING for column in names):
-        raise InputError(f"{name}: no column is left to watch; name some with columns=.")
+    if all(plan[column].kind == MOVING for column in names):
+        raise InputError(f"{kept.name}: no column is left to watch; name some with columns=.")
     return plan, names
 
 
-def _with_windows(bare: Profile, kept: Kept, place: Index) -> Profile:
-    """The same with the values of its own windows, each run by what the other runs leave open."""
-    W = len(kept.codes)
-    read = read_rows(kept.rows, bare.plan, bare.names)
-    repeated = repeated_rows(read.keys(), kept.edges) / np.diff(kept.edges)
+def _own_windows(
+    kept: Kept, plan: EncodingPlan | None, names: tuple[str, ...], place: Index, at: Index
+) -> tuple[Measured, float]:
+    """The reference's windows, each run by what the other runs leave open; its repeated rows."""
+    read, run = read_rows(kept.rows, plan, names), place * RUNS // len(kept.codes)
+    repeated = _repeated(read.keys(), kept.edges[:-1]) / np.diff(kept.edges)
+    functions = Functions(read.take(at), run[at])
     read = read._replace(readings=tuple(_lonely_are_new(one, place) for one in read.readings))
     found = []
-    for run in np.unique(np.arange(W) * RUNS // W):
-        at = np.flatnonzero(place * RUNS // W == run)
-        starts = np.flatnonzero(np.diff(place[at], prepend=-1))
-        found.append(bare.functions.measure(read.take(at), starts, int(run)))
+    for one in np.unique(run):
+        rows = np.flatnonzero(run == one)
+        starts = np.flatnonzero(np.diff(place[rows], prepend=-1))
+        found.append(functions.measure(read.take(rows), starts, int(one)))
     values, n = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    windows = bare.windows._replace(values=values, n=n)
-    return replace(bare, windows=windows, repeated=float(repeated.max()))
+    windows = Measured(kept.codes, kept.counts, np.zeros_like(kept.codes), values, n)
+    return windows, float(repeated.max())
 
 
-def repeated_rows(keys: NDArray[np.uint64], edges: Index) -> Floats:
+def _repeated(keys: NDArray[np.uint64], starts: Index) -> Floats:
     """How many rows of each window equal an earlier one, by their keys."""
-    parts = np.split(keys, edges[1:-1])
+    parts = np.split(keys, starts[1:])
     return np.array([len(part) - len(np.unique(part)) for part in parts], dtype=np.float64)
 
 

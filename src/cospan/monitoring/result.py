@@ -10,33 +10,31 @@ import math
 import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan.base.files import check_output
+from cospan.base.notes import Note
 from cospan.base.tables import make_dataframe, plain
-from cospan.base.types import DataFrame, Floats, Index, Record
-from cospan.errors import CospanError, ModelFileError
+from cospan.base.types import Bools, DataFrame, Floats, Index, Record
+from cospan.errors import CospanError
 from cospan.evidence import Finding, Held, Size
 from cospan.model_file import Parts, Reader, is_file_of, read_parts, write_parts
 
 from .alarm import FEWEST_WINDOWS, Alarm, Run, blamed, follow
 from .functions import held_columns
 from .profile import Measured, Profile
-from .windows import Codes, Every
+from .windows import Every, Kept
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison
 
-MONITORING, MONITORING_VERSION = "cospan monitoring", 5
-#: What a file holds of a monitoring as it is.
-KEPT = {"name": str, "rate": float, "rolling": bool, "notes": list}
+MONITORING = "cospan monitoring", 6  # what its file is called, and its format
 #: Endings of a report; with any other a file holds what to go on from.
 REPORTS = (".html", ".htm", ".md", ".markdown", ".json")
 #: Seconds to wait for another process that writes to the same file.
@@ -195,17 +193,22 @@ class Monitoring:
     reference: Profile
     measured: Measured  # the windows with data as numbers, in the order of time
     met: Mapping[int, Window]  # the same by their codes, as they were met, before they are judged
-    rate: float
-    name: str
+    rate: float = 1.0
+    name: str = ""
     rolling: bool = False
     notes: tuple[str, ...] = ()
     latest: frozenset[int] = frozenset()  # the codes of the windows that the last call read
     went_on: bool = field(default=False, repr=False)  # whether windows were added to earlier ones
 
+    @classmethod
+    def begun(cls, reference: Profile) -> Monitoring:
+        """One without windows."""
+        none = reference.windows.take(np.zeros(0, dtype=np.intp))
+        return cls(reference, none, {}, notes=tuple(map(str, reference.notes)))
+
     @property
     def every(self) -> Every:
         """How long a window is."""
-        assert self.reference.every is not None
         return self.reference.every
 
     @property
@@ -227,10 +230,27 @@ class Monitoring:
         """
         return {n: self.learned.smallest_seen(n) for n in (7, 30) if self.can_judge}
 
+    def extended(self, kept: Kept) -> Monitoring:
+        """With further windows, which take the place of those that are there already."""
+        old, every = self.measured, self.every
+        if not every.timed and len(old.codes):
+            kept = kept._replace(codes=kept.codes + 1 + old.codes[-1])
+        new, findings = self.reference.measure(kept)
+        _, a, b = np.intersect1d(old.codes, new.codes, return_indices=True)
+        for code in new.codes[b][old.digests[a] != new.digests[b]].tolist():
+            text = f"{every.label(code)} was there already; the rows now given take its place."
+            kept.notes.append(Note("window replaced", text, loud=True))
+        both = zip(new.codes.tolist(), new.counts.tolist(), findings, strict=True)
+        met = {code: Window(code, every, n, found) for code, n, found in both}
+        return replace(
+            self, measured=old.joined(new), met={**self.met, **met}, name=kept.name,
+            latest=frozenset(met),
+        )  # fmt: skip
+
     # ---- windows -------------------------------------------------------------------------------
 
     @cached_property
-    def _far(self) -> NDArray[np.bool_]:
+    def _far(self) -> Bools:
         """Windows with few rows, far outside the others in time."""
         codes, rows = self.measured.codes, self.measured.counts
         if not self.every.timed or not len(codes):
@@ -246,54 +266,63 @@ class Monitoring:
         if not len(judged):
             return judged, np.zeros(0), []
         own, new = self.reference.windows, self.measured.take(judged)
-        both, W = own.before(new), len(own.codes)
-        X, n = self.reference.standard(both)
+        W, codes = len(own.codes), np.concatenate([own.codes, new.codes])
+        both = zip(self.reference.standard(own), self.reference.standard(new), strict=True)
+        X, n = (np.concatenate(parts) for parts in both)
         Z, H = np.zeros_like(X), np.zeros_like(X)
         step = ROLLING_STEP if self.rolling else len(judged)
         for t in range(0, len(judged), step):
             first = max(0, t - ROLLING_GAP)
             past, now = slice(first, first + W), slice(W + t, W + t + step)
-            learned = Alarm.learn(X[past], n[past], both.codes[past], self.rate, self.every)
-            Z[now], H[now] = learned.z(X[now], n[now], both.codes[now]), learned.h
+            learned = Alarm.learn(X[past], n[past], codes[past], self.rate, self.every)
+            Z[now], H[now] = learned.z(X[now], n[now], codes[now]), learned.h
         return judged, *follow(Z[W:], H[W:], learned.k)
 
     @cached_property
     def windows(self) -> tuple[Window, ...]:
         """Every window in the order of time, also those without data where data was due."""
-        codes, _, digests, values, n = self.measured
-        levels = dict(zip(*(one.tolist() for one in self._followed[:2]), strict=True))
-        first = {digest: k for k, digest in reversed(list(enumerate(digests.tolist())))}
+        codes, counts, digests, values, n = self.measured
+        table, level = self.reference.functions.table, np.full(len(codes), np.nan)
+        judged, level[judged], _ = self._followed
         made = {
-            code: Window(code, self.every, findings=(Finding("no data"),))
-            for code in self._empty(codes[~self._far])
+            code: Window(code, self.every, findings=(Finding("no data"),)) for code in self._empty()
         }
+        first: dict[int, str] = {}  # of each digest the window that has it first
         for k, (code, digest) in enumerate(zip(codes.tolist(), digests.tolist(), strict=True)):
-            one, status = self.met[code], "judged" if k in levels else "few rows"
+            one, few = self.met[code], counts[k] < FEWEST_ROWS
+            twin = first.setdefault(digest, one.label)
             own = [Finding("far", rows=one.rows)] if self._far[k] else []
-            if one.rows >= FEWEST_ROWS:
-                status = status if self.can_judge else "cannot judge yet"
-                twin = self.every.label(int(codes[first[digest]]))
-                own += [Finding("repeated window", detail=twin)] if first[digest] < k else []
+            own += [] if few or twin == one.label else [Finding("repeated window", detail=twin)]
             made[code] = replace(
                 one,
                 findings=tuple(dict.fromkeys((*own, *one.findings))),
-                level=levels.get(k, math.nan),
-                status=status,
-                columns=held_columns(self.reference.functions.table, values[k], n[k]),
+                level=float(level[k]),
+                status="judged"
+                if k in judged
+                else "few rows"
+                if few or self._far[k]
+                else "cannot judge yet",
+                columns=held_columns(table, values[k], n[k]),
             )
         return tuple(made[code] for code in sorted(made))
 
-    def _empty(self, codes: Codes) -> list[int]:
+    def _empty(self) -> list[int]:
         """Windows without data where data was due."""
-        own, season = self.reference.codes, self.every.season
+        codes, own, season = (
+            self.measured.codes[~self._far],
+            self.reference.codes,
+            self.every.season,
+        )
         if not self.every.timed or not len(codes):
             return []
         slots = np.arange(own.min(), own.max() + 1)
         had = np.isin(slots, own)
-        usual = [had[slots % season == q] for q in range(season)]
-        due = np.array([(one if len(one) else had).mean() >= DUE for one in usual])
+        due = [
+            had[slots % season == q].sum() >= DUE * (slots % season == q).sum()
+            for q in range(season)
+        ]
         lacking = np.setdiff1d(np.arange(codes.min(), codes.max()), codes)
-        return [int(code) for code in lacking[due[lacking % season]][:MOST_EMPTY]]
+        return [int(code) for code in lacking[np.array(due)[lacking % season]][:MOST_EMPTY]]
 
     @property
     def alarms(self) -> tuple[Window, ...]:
@@ -302,30 +331,24 @@ class Monitoring:
     @property
     def new_windows(self) -> tuple[Window, ...]:
         """Those that the last call of `monitor` read, and the empty ones between them."""
-        first = min(self.latest, default=None)
-        return tuple(w for w in self.windows if first is not None and w.code >= first)
+        first = min(self.latest, default=math.inf)
+        return tuple(window for window in self.windows if window.code >= first)
 
     @cached_property
     def episodes(self) -> tuple[Episode, ...]:
         """Since when, until when, and what."""
         judged, _, runs = self._followed
-        window = {one.code: one for one in self.windows}
+        window, table = {one.code: one for one in self.windows}, self.reference.functions.table
         at = [window[code] for code in self.measured.codes[judged].tolist()]
-        table, found = self.reference.functions.table, []
+        found = []
         for run in runs:
             news = [
                 (at[t], tuple(dict.fromkeys(table[k].column for k in passed)))
                 for t, passed in run.announced.items()
             ]
-            found.append(
-                Episode(
-                    start=at[run.start].start,
-                    end=None if run.end is None else at[run.end].start,
-                    alarm=at[run.alarm],
-                    columns=blamed(table, run.evidence),
-                    announced=tuple(news[1:]),
-                )
-            )
+            end = None if run.end is None else at[run.end].start
+            columns = blamed(table, run.evidence)
+            found.append(Episode(at[run.start].start, end, at[run.alarm], columns, tuple(news[1:])))
         return tuple(found)
 
     # ---- on the way out ------------------------------------------------------------------------
@@ -339,6 +362,12 @@ class Monitoring:
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Monitoring of {self.name!r} against {self.reference.name!r}: "
+            f"{len(self.windows)} windows, {len(self.episodes)} episodes>"
+        )
 
     def _repr_html_(self) -> str:
         from cospan.report import fragment
@@ -378,6 +407,8 @@ class Monitoring:
         """One row for each window, as a dataframe of the library installed or named."""
         return make_dataframe(self.table(), backend)
 
+    # ---- files ---------------------------------------------------------------------------------
+
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write a report (``.html``, ``.md``, ``.json``), or windows and reference to go on from.
 
@@ -390,69 +421,79 @@ class Monitoring:
             return write(self, path)
         with locked(check_output(path)):
             there = self._added_to(path) if self.went_on and is_monitoring_file(path) else self
-            return write_parts(path, (MONITORING, MONITORING_VERSION), there._parts())
+            return write_parts(path, MONITORING, there._parts())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Monitoring:
         """Read it from a file; nothing in it is executed."""
-        return read_parts(path, (MONITORING, MONITORING_VERSION), cls._read)
+        return read_parts(path, MONITORING, cls._read)
 
     def _added_to(self, path: str | os.PathLike[str]) -> Monitoring:
         """What the file holds, with the windows that were read now."""
         there = Monitoring.load(path)
-        old, new = there.measured, self.measured
+        old, new, shift = there.measured, self.measured, 0
         new = new.take(np.isin(new.codes, list(self.latest)))
-        codes = new.codes
-        if not self.every.timed and len(codes) and len(old.codes) and codes[0] <= old.codes[-1]:
-            fresh = ~np.isin(new.digests, old.digests)  # counted on from those of the other process
-            codes = codes[fresh]
-            new = new.take(fresh)._replace(codes=old.codes[-1] + 1 + np.arange(len(codes)))
-        both = zip(new.codes.tolist(), codes.tolist(), strict=True)
-        met = {**there.met, **{code: replace(self.met[was], code=code) for code, was in both}}
+        if not self.every.timed and not np.isin(new.digests, old.digests).all():
+            # counted on from the windows of the other process
+            shift = max(0, int(old.codes[-1]) + 1 - int(new.codes[0]))
+        met = {
+            code + shift: replace(self.met[code], code=code + shift) for code in new.codes.tolist()
+        }
+        new = new._replace(codes=new.codes + shift)
         notes = tuple(dict.fromkeys([*there.notes, *self.notes]))
-        return replace(self, measured=old.joined(new), met=met, notes=notes)
+        return replace(self, measured=old.joined(new), met={**there.met, **met}, notes=notes)
 
     def _parts(self) -> Parts:
         """What a file holds of it."""
-        met = [self.met[code] for code in self.measured.codes.tolist()]
-        settings = {name: plain(getattr(self, name)) for name in KEPT} | {
-            "met": [
-                {"findings": plain(one.findings), "p": plain(one.p),
-                 "size": None if one.size is None else plain(one.size.to_dict())}
-                for one in met
-            ]
-        }  # fmt: skip
+        settings: Record = {
+            "name": self.name,
+            "rate": self.rate,
+            "rolling": self.rolling,
+            "notes": list(self.notes),
+            "met": [_written(self.met[code]) for code in self.measured.codes.tolist()],
+        }
         return Parts(settings, self.measured.tensors()) | self.reference.parts().inside("profile")
 
     @classmethod
     def _read(cls, read: Reader) -> Monitoring:
         """The same from a file."""
         reference, measured = Profile.read(read.section("profile")), Measured.read(read)
-        met, every = {}, reference.every
-        if every is None:
-            raise ModelFileError("The file does not say how long its windows are; make it again.")
-        rows = zip(measured.codes.tolist(), measured.counts.tolist(), strict=True)
-        for (code, count), told in zip(rows, read.value("met", list), strict=True):
-            size = told["size"] and Size(
-                *(_known(told["size"][x]) for x in ("value", "low", "high"))
-            )
-            p = _known(told["p"]) if size else None
-            findings = tuple(map(_finding, told["findings"]))
-            met[code] = Window(code, every, count, findings, size, p)
-        known = {name: read.value(name, kind) for name, kind in KEPT.items()}
-        found = cls(reference, measured, met, **known)
-        return replace(found, notes=tuple(map(str, found.notes)))
-
-    def __repr__(self) -> str:
-        return (
-            f"<Monitoring of {self.name!r} against {self.reference.name!r}: "
-            f"{len(self.windows)} windows, {len(self.episodes)} episodes>"
+        rows = zip(
+            measured.codes.tolist(), measured.counts.tolist(), read.value("met", list), strict=True
+        )
+        return cls(
+            reference,
+            measured,
+            {code: Window(code, reference.every, n, **_as_written(told)) for code, n, told in rows},
+            read.value("rate", float),
+            read.value("name", str),
+            read.value("rolling", bool),
+            tuple(map(str, read.value("notes", list))),
         )
 
 
 def is_monitoring_file(path: str | os.PathLike[str]) -> bool:
     """Whether a file's header says that it is a monitoring."""
-    return is_file_of(path, MONITORING)
+    return is_file_of(path, MONITORING[0])
+
+
+def _written(one: Window) -> Record:
+    """What a file holds of a window beside its numbers."""
+    size = None if one.size is None else (*one.size.to_dict().values(), one.p)
+    return {"findings": plain(one.findings), "size": plain(size)}
+
+
+def _as_written(told: Record) -> Record:
+    """The same as arguments of a window."""
+    known: list[Record] = [
+        {k: tuple(x) if isinstance(x, list) else x for k, x in one.items() if x is not None}
+        for one in told["findings"]
+    ]
+    found: Record = {"findings": tuple(Finding(**one) for one in known)}
+    if told["size"] is not None:
+        *size, found["p"] = (math.nan if x is None else float(x) for x in told["size"])
+        found["size"] = Size(*size)
+    return found
 
 
 @contextmanager
@@ -466,27 +507,13 @@ def locked(path: Path) -> Iterator[None]:
     with Path(path.parent, f".{path.name}.lock").open("w") as stream:
         until = time.monotonic() + PATIENCE
         while True:
-            try:
+            with suppress(OSError):
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
-            except OSError:
-                if time.monotonic() > until:
-                    raise CospanError(
-                        f"cannot write {path}: another process has been writing to it for a "
-                        "minute; try again later."
-                    ) from None
-                time.sleep(PAUSE)
+            if time.monotonic() > until:
+                raise CospanError(
+                    f"cannot write {path}: another process has been writing to it for a minute; "
+                    "try again later."
+                )
+            time.sleep(PAUSE)
         yield
-
-
-def _known(value: float | None) -> float:
-    return math.nan if value is None else float(value)
-
-
-def _finding(told: Record) -> Finding:
-    """A finding as a file tells it: NaN is None there, and pairs are lists."""
-    known: Record = {k: tuple(x) if isinstance(x, list) else x for k, x in told.items()}
-    for one in fields(Finding):
-        if isinstance(one.default, float):
-            known[one.name] = _known(known[one.name])
-    return Finding(**known)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,6 +29,7 @@ from cospan.data import (
     family,
     listing,
     numbers,
+    one_batch,
     open_source,
     parsed,
     read_ahead,
@@ -147,12 +148,20 @@ def as_every(given: object) -> Every:
 class Kept(NamedTuple):
     """Windows in the order of time, with the kept rows of one after those of the other."""
 
+    name: str
+    source: Source | Table  # the first one, which says how all are read
     codes: Codes
     counts: Codes  # rows of each window
     rows: Rows
     edges: Index  # where the kept rows of each window begin, and the end
-    sources: list[set[int]]  # those of each window
-    columns: list[tuple[str, ...]]  # of each source, but the time
+    columns: list[set[tuple[str, ...]]]  # of the sources of each window, but the time
+    notes: list[Note]
+
+    @property
+    def kind(self) -> str:
+        """What the rows are, to compare with a reference's."""
+        table = isinstance(self.source, Table)
+        return "a table" if table else f"an array of {self.rows.shape[1]} features"
 
     def of(self, k: int) -> Rows:
         """The kept rows of a window, by its place."""
@@ -164,23 +173,22 @@ class _Sample:
 
     def __init__(self) -> None:
         self.counts: Counter[int] = Counter()
-        self.sources: dict[int, set[int]] = {}
+        self.columns: dict[int, set[tuple[str, ...]]] = {}
         self.parts: list[tuple[Rows, Codes, Codes]] = []  # rows, their windows and numbers
         self.limit, self.room = WINDOW_ROWS, ALL_BYTES
 
-    def add(self, rows: Rows, codes: Codes, numbers: Codes, source: int) -> None:
-        found, n = np.unique(codes, return_counts=True)
-        for code, count in zip(found.tolist(), n.tolist(), strict=True):
+    def add(self, rows: Rows, codes: Codes, numbers: Codes, columns: tuple[str, ...]) -> None:
+        for code, count in Counter(codes.tolist()).items():
             self.counts[code] += count
-            self.sources.setdefault(code, set()).add(source)
+            self.columns.setdefault(code, set()).add(columns)
         if len(self.counts) > MOST_WINDOWS:
             raise InputError(
                 f"There are more than {MOST_WINDOWS:,} windows; choose longer ones with every=."
             )
-        part = rows, codes, numbers
-        self.parts.append(part if n.max() <= self.limit else self.drawn(*part))
+        self.parts.append(self.drawn(rows, codes, numbers))
         while sum(one[0].nbytes for one in self.parts) > self.room:
-            if self.thin()[0].nbytes <= self.room / 2:
+            self.thin()
+            if self.parts[0][0].nbytes <= self.room / 2:
                 break
             if self.limit == LEAST_ROWS:
                 self.room *= 2
@@ -193,50 +201,74 @@ class _Sample:
         first = np.searchsorted(codes[order], codes[order])
         at = order[np.arange(len(order)) - first < self.limit]
         at = at[np.lexsort((numbers[at], codes[at]))]
-        return _take(rows, at), codes[at], numbers[at]
+        return taken(rows, at), codes[at], numbers[at]
 
-    def thin(self) -> tuple[Rows, Codes, Codes]:
+    def thin(self) -> None:
         """Keep at most `limit` rows of each window."""
         rows, codes, numbers = zip(*self.parts, strict=True)
         self.parts = []  # so that no more than two copies are in memory
-        whole = joined_rows(rows), np.concatenate(codes), np.concatenate(numbers)
+        whole = np.concatenate(rows) if isinstance(rows[0], np.ndarray) else one_batch(rows)
         del rows
-        self.parts = [self.drawn(*whole)]
-        return self.parts[0]
-
-    def finish(self, columns: list[tuple[str, ...]]) -> Kept:
-        rows, of_rows, _ = self.thin()
-        codes, starts = np.unique(of_rows, return_index=True)
-        counts = np.array([self.counts[code] for code in codes.tolist()])
-        sources = [self.sources[code] for code in codes.tolist()]
-        return Kept(codes, counts, rows, np.append(starts, len(of_rows)), sources, columns)
+        self.parts = [self.drawn(whole, np.concatenate(codes), np.concatenate(numbers))]
 
 
-def _take(rows: Rows, at: Index) -> Rows:
+def taken(rows: Rows, at: Index) -> Rows:
+    """Some of the rows."""
     return rows[at] if isinstance(rows, np.ndarray) else rows.take(at)
-
-
-def joined_rows(parts: Sequence[Rows]) -> Rows:
-    """Rows one below the other; a column of one part may be text in the next."""
-    if isinstance(parts[0], np.ndarray):
-        return np.concatenate(parts)
-    import pyarrow as pa
-
-    tables = [one if isinstance(one, pa.Table) else pa.Table.from_batches([one]) for one in parts]
-    kinds: dict[str, set[str]] = {}
-    for one in {column for table in tables for column in table.schema}:
-        kinds.setdefault(one.name, set()).add(family(one.type))
-    texts = {name for name, own in kinds.items() if len(own - {"nothing"}) > 1}
-    for k, table in enumerate(tables if texts else ()):
-        own = [one.with_type(pa.string()) if one.name in texts else one for one in table.schema]
-        tables[k] = table.cast(pa.schema(own))
-    return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
 
 
 # ---- reading -----------------------------------------------------------------------------------
 
 
-def opened(data: Data, time: str | None, **options: Option) -> list[Source | Table]:
+def read_windows(
+    data: Data, time: str | None, every: Every, name: str | None = None, **options: Option
+) -> Kept:
+    """All rows of a set, which may be several sources, as windows, in one pass.
+
+    The column of times is not a feature.
+    """
+    if every.timed and time is None:
+        raise InputError(
+            f"Windows of one {every.unit} need times: name the column with time=, or cut windows "
+            'in rows, for instance every="1000-rows".'
+        )
+    sources = _opened(data, time, **options)
+    name = name or (sources[0].name if len(sources) == 1 else f"{len(sources)} sets")
+    found, seen, timeless, notes = _Sample(), 0, 0, list[Note]()
+    for source in sources:
+        columns = source.columns if isinstance(source, Table) else ()
+        for rows, days in read_ahead(_blocks(source, time if every.timed else None, notes)):
+            counted = np.arange(seen, seen + len(rows))
+            seen += len(rows)
+            if every.timed:
+                there = np.flatnonzero(np.isfinite(days))
+                timeless += len(days) - len(there)
+                rows, counted = taken(rows, there), counted[there]
+                codes = every.codes(days[there])
+            else:
+                codes = counted // every.rows
+            if len(counted):
+                found.add(rows, codes, counted, columns)
+    if not found.counts:
+        raise InputError(f"{name} has no rows{' with a time' if timeless else ''}.")
+    if timeless:
+        text = f"{name}: {timeless:,} of {seen:,} rows have no time and are left out."
+        notes.append(Note("no time", text, loud=True))
+    found.thin()
+    rows, of_rows, _ = found.parts[0]
+    if not isinstance(rows, np.ndarray):
+        import pyarrow as pa
+
+        rows = pa.Table.from_batches([rows])
+    codes, starts = np.unique(of_rows, return_index=True)
+    counts = np.array([found.counts[code] for code in codes.tolist()])
+    return Kept(
+        name, sources[0], codes, counts, rows, np.append(starts, len(of_rows)),
+        [found.columns[code] for code in codes.tolist()], notes,
+    )  # fmt: skip
+
+
+def _opened(data: Data, time: str | None, **options: Option) -> list[Source | Table]:
     """The sources of a set, one or several; the column of times is not a feature."""
     if not isinstance(time, str | None):
         raise InputError(f"time= names a column, and {type(time).__name__} is no name.")
@@ -255,37 +287,6 @@ def opened(data: Data, time: str | None, **options: Option) -> list[Source | Tab
     return sources
 
 
-def read_windows(
-    sources: Sequence[Source | Table], time: str | None, every: Every, name: str, notes: list[Note]
-) -> Kept:
-    """All rows of the sources as windows, in one pass."""
-    if every.timed and time is None:
-        raise InputError(
-            f"Windows of one {every.unit} need times: name the column with time=, or cut windows "
-            'in rows, for instance every="1000-rows".'
-        )
-    found, seen, timeless = _Sample(), 0, 0
-    for k, source in enumerate(sources):
-        for rows, days in read_ahead(_blocks(source, time if every.timed else None, notes)):
-            counted = np.arange(seen, seen + len(rows))
-            seen += len(rows)
-            if every.timed:
-                there = np.flatnonzero(np.isfinite(days))
-                timeless += len(days) - len(there)
-                rows = rows if len(there) == len(rows) else _take(rows, there)
-                codes, counted = every.codes(days[there]), counted[there]
-            else:
-                codes = counted // every.rows
-            if len(counted):
-                found.add(rows, codes, counted, k)
-    if not found.counts:
-        raise InputError(f"{name} has no rows{' with a time' if timeless else ''}.")
-    if timeless:
-        text = f"{name}: {timeless:,} of {seen:,} rows have no time and are left out."
-        notes.append(Note("no time", text, loud=True))
-    return found.finish([one.columns if isinstance(one, Table) else () for one in sources])
-
-
 def _blocks(
     source: Source | Table, time: str | None, notes: list[Note]
 ) -> Iterator[tuple[Rows, Floats]]:
@@ -301,10 +302,8 @@ def _blocks(
         if time is not None:
             days = _days(batch.column(time), f"{source.name}: column {time!r}", zones)
         yield batch.select(own), days
-    if not (zones <= {""} or zones <= _UTC):  # of times that are written in UTC everybody knows
+    if not zones <= {"", *_UTC}:  # of times that are written in UTC everybody knows
         text = f"{source.name}: the times of {time!r} have a time zone; windows begin in UTC."
-        if "" in zones:
-            text = f"{text} Times without one are taken to be in UTC."
         notes.append(Note("time zones", text, loud=True))
 
 
