@@ -45,6 +45,8 @@ KEPT_ROWS, READ_ROWS, LENGTH = 5_000, 50_000, "1000-rows"
 UNREAD = 0.5
 #: Repeated rows are a finding above what is usual: by this many deviations, and by this many rows.
 DEVIATIONS, MORE_ROWS = 4, 5
+#: What a file holds as it is.
+KEPT = {"name": str, "names": list, "time": str, "options": dict, "repeated": float}
 #: Options of the sources that say how columns are read, and are needed again for every window.
 READ_AS = ("categorical", "numeric", "keep")
 
@@ -262,15 +264,9 @@ class Profile:
 
     def parts(self) -> Parts:
         """What a file holds of it."""
-        settings: Record = {
-            "name": self.name,
-            "plan": None if self.plan is None else self.plan.to_dict(),
-            "names": list(self.names),
-            "every": str(self.every),
-            "time": self.time,
-            "options": plain(self.options),
-            "repeated": self.repeated,
-        }
+        settings: Record = {name: plain(getattr(self, name)) for name in KEPT}
+        settings["plan"] = None if self.plan is None else self.plan.to_dict()
+        settings["every"] = str(self.every)
         tensors = {**self.windows.tensors(), "place": self.place, **row_tensors(self.kept_rows)}
         return Parts(settings, tensors)
 
@@ -284,18 +280,13 @@ class Profile:
         )
         if not len(rows) or len(place) != len(rows):
             raise ModelFileError("The file holds no rows of the reference; make it again.")
+        known = {name: read.value(name, kind) for name, kind in KEPT.items()}
         found = cls(
-            read.value("name", str),
-            rows,
-            place,
-            None if plan is None else EncodingPlan.from_dict(plan),
-            tuple(map(str, read.value("names", list))),
-            as_every(read.value("every", str)),
-            read.value("time", str),
-            read.value("options", dict),
-            windows,
-            read.value("repeated", float),
-        )
+            kept_rows=rows, place=place, windows=windows,
+            plan=None if plan is None else EncodingPlan.from_dict(plan),
+            every=as_every(read.value("every", str)),
+            **known | {"names": tuple(map(str, known["names"]))},
+        )  # fmt: skip
         if windows.n.shape[1] != len(found.functions.table):
             raise ModelFileError("The file was made by another version of cospan; make it again.")
         return found

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from cospan.comparison import Comparison
 
 MONITORING = "cospan monitoring", 6  # what its file is called, and its format
+#: What a file holds as it is.
+KEPT = {"name": str, "rate": float, "rolling": bool, "notes": list}
 #: Endings of a report; with any other a file holds what to go on from.
 REPORTS = (".html", ".htm", ".md", ".markdown", ".json")
 #: Seconds to wait for another process that writes to the same file.
@@ -168,17 +170,8 @@ class Monitoring:
 
     Attributes
     ----------
-    reference : Profile
     windows : tuple of Window
     episodes : tuple of Episode
-    rate : float
-        False alarms a year that were accepted.
-    name : str
-        What the data is called.
-    rolling : bool
-        Whether the reference moves along.
-    notes : tuple of str
-        What a reader should know.
 
     Examples
     --------
@@ -193,10 +186,10 @@ class Monitoring:
     reference: Profile
     measured: Measured  # the windows with data as numbers, in the order of time
     met: Mapping[int, Window]  # the same by their codes, as they were met, before they are judged
-    rate: float = 1.0
-    name: str = ""
-    rolling: bool = False
-    notes: tuple[str, ...] = ()
+    rate: float = 1.0  # false alarms a year that were accepted
+    name: str = ""  # what the data is called
+    rolling: bool = False  # whether the reference moves along
+    notes: tuple[str, ...] = ()  # what a reader should know
     latest: frozenset[int] = frozenset()  # the codes of the windows that the last call read
     went_on: bool = field(default=False, repr=False)  # whether windows were added to earlier ones
 
@@ -376,18 +369,14 @@ class Monitoring:
 
     def to_dict(self) -> Record:
         """Plain types only, for JSON."""
+        names = ("name", "rate", "rolling", "smallest_seen", "sentences", "notes")
         return {
-            "name": self.name,
+            **{name: plain(getattr(self, name)) for name in names},
             "reference": self.reference.name,
             "reference_windows": len(self.reference.codes),
             "every": str(self.every),
-            "rate": self.rate,
-            "rolling": self.rolling,
-            "smallest_seen": plain(self.smallest_seen),
-            "sentences": list(self.sentences),
             "windows": [window.to_dict() for window in self.windows],
             "episodes": [episode.to_dict() for episode in self.episodes],
-            "notes": list(self.notes),
         }
 
     def table(self) -> Record:
@@ -445,31 +434,19 @@ class Monitoring:
 
     def _parts(self) -> Parts:
         """What a file holds of it."""
-        settings: Record = {
-            "name": self.name,
-            "rate": self.rate,
-            "rolling": self.rolling,
-            "notes": list(self.notes),
-            "met": [_written(self.met[code]) for code in self.measured.codes.tolist()],
-        }
+        settings: Record = {name: plain(getattr(self, name)) for name in KEPT}
+        settings["met"] = [_written(self.met[code]) for code in self.measured.codes.tolist()]
         return Parts(settings, self.measured.tensors()) | self.reference.parts().inside("profile")
 
     @classmethod
     def _read(cls, read: Reader) -> Monitoring:
         """The same from a file."""
         reference, measured = Profile.read(read.section("profile")), Measured.read(read)
-        rows = zip(
-            measured.codes.tolist(), measured.counts.tolist(), read.value("met", list), strict=True
-        )
-        return cls(
-            reference,
-            measured,
-            {code: Window(code, reference.every, n, **_as_written(told)) for code, n, told in rows},
-            read.value("rate", float),
-            read.value("name", str),
-            read.value("rolling", bool),
-            tuple(map(str, read.value("notes", list))),
-        )
+        codes, counts, met = measured.codes.tolist(), measured.counts.tolist(), {}
+        for code, n, told in zip(codes, counts, read.value("met", list), strict=True):
+            met[code] = Window(code, reference.every, n, **_as_written(told))
+        known = {name: read.value(name, kind) for name, kind in KEPT.items()}
+        return cls(reference, measured, met, **known | {"notes": tuple(map(str, known["notes"]))})
 
 
 def is_monitoring_file(path: str | os.PathLike[str]) -> bool:
