@@ -454,7 +454,7 @@ def test_other_mistakes_get_one_sentence(profile, usual, later, tmp_path):
     with pytest.raises(InputError, match="an array of 3 features, and the reference is"):
         monitor(np.random.default_rng(0).normal(size=(99, 2)), np.zeros((20, 3)), every=10)
     path = profile.save(tmp_path / "usual.cospan")
-    with pytest.raises(CospanError, match="is not data but what cospan keeps of it"):
+    with pytest.raises(CospanError, match="is none of CSV"):
         monitor(profile, path)
 
 

@@ -103,7 +103,7 @@ def test_compare_takes_a_profile(profile, folder):
     done = run("compare", profile, folder / "shifted.parquet", "--fail-on", "p<0.01", code=3)
     assert "differ" in done.stdout
     done = run("fidelity", profile, folder / "calm.parquet", code=1)
-    assert "is not data but what cospan keeps of it" in done.stderr
+    assert "is none of CSV" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,6 @@ Rows = Data
 WINDOW_ROWS, ALL_BYTES = 1_000, 2**27
 #: Rows of a window are not thinned out below this.
 LEAST_ROWS = 32
-#: With more windows than this something is wrong with `every`.
-MOST_WINDOWS = 100_000
 #: Cells of a block that is read at once.
 BLOCK_CELLS = 2**21
 #: Windows in a year; windows of rows have no calendar, and a "year" of them is 365.
@@ -181,10 +179,6 @@ class _Sample:
         for code, count in Counter(codes.tolist()).items():
             self.counts[code] += count
             self.columns.setdefault(code, set()).add(columns)
-        if len(self.counts) > MOST_WINDOWS:
-            raise InputError(
-                f"There are more than {MOST_WINDOWS:,} windows; choose longer ones with every=."
-            )
         self.parts.append(self.drawn(rows, codes, numbers))
         while sum(one[0].nbytes for one in self.parts) > self.room:
             self.thin()
@@ -311,28 +305,23 @@ def _days(array: pa.Array, where: str, zones: set[str]) -> Floats:
     """Days since 1970 of dates, times or texts, NaN where missing; their zones go to `zones`."""
     import pyarrow.compute as pc
 
-    kind = family(array.type)
+    kind, odd = family(array.type), str(array.type)
     if kind == "date":
         zones.add("" if getattr(array.type, "tz", None) is None else "any")
         return numbers(array)
     if array.null_count == len(array):
         return np.full(len(array), np.nan)
-    if kind not in ("text", "dictionary"):
-        raise InputError(
-            f"{where} holds {array.type}, not dates; make dates of it, or cut windows in rows, for "
-            'instance every="1000-rows".'
-        )
-    codes, texts, _ = coded(array)
-    ways = [way for way, how in READINGS.items() if how.kind == "date"]
-    found = [parsed(texts, way).to_numpy(zero_copy_only=False) for way in ways]
-    fitting = [days for days in found if not np.isnan(days).any()]
-    if len({days.tobytes() for days in fitting}) != 1:
-        odd = str(texts[int(np.argmax(np.isnan(found[0])))])[:40]
-        why = "may begin with the day or with the month" if fitting else "is not a date"
-        raise InputError(
-            f"{where} holds {odd!r}, which {why}; write 2020-12-31 or 2020-12-31 23:59:00 "
-            "(2020/12/31, 31.12.2020, 12/31/2020 will do, too)."
-        )
-    zone = pc.struct_field(pc.extract_regex(texts, pattern=ZONE), "zone")
-    zones |= set(pc.unique(pc.fill_null(zone, "")).to_pylist())
-    return np.append(fitting[0], np.nan)[codes]
+    if kind in ("text", "dictionary"):
+        codes, texts, _ = coded(array)
+        ways = [way for way, how in READINGS.items() if how.kind == "date"]
+        found = [parsed(texts, way).to_numpy(zero_copy_only=False) for way in ways]
+        fitting = {days.tobytes(): days for days in found if not np.isnan(days).any()}
+        if len(fitting) == 1:
+            zone = pc.struct_field(pc.extract_regex(texts, pattern=ZONE), "zone")
+            zones |= set(pc.unique(pc.fill_null(zone, "")).to_pylist())
+            return np.append(*fitting.values(), np.nan)[codes]
+        odd = repr(str(texts[int(np.argmax(np.isnan(found[0])))])[:40])
+    raise InputError(
+        f"{where} holds {odd}, which is no date, or may begin with the day or the month; write "
+        '2020-12-31 or 2020-12-31 23:59:00, or cut windows in rows, as every="1000-rows" does.'
+    )
