@@ -317,9 +317,10 @@ def _days(array: pa.Array, where: str, zones: set[str]) -> Floats:
         found = [parsed(texts, way).to_numpy(zero_copy_only=False) for way in ways]
         fitting = {days.tobytes(): days for days in found if not np.isnan(days).any()}
         if len(fitting) == 1:
+            (days,) = fitting.values()
             zone = pc.struct_field(pc.extract_regex(texts, pattern=ZONE), "zone")
             zones |= set(pc.unique(pc.fill_null(zone, "")).to_pylist())
-            return np.append(*fitting.values(), np.nan)[codes]
+            return np.append(days, np.nan)[codes]
         odd = repr(str(texts[int(np.argmax(np.isnan(found[0])))])[:40])
     raise InputError(
         f"{where} holds {odd}, which is no date, or may begin with the day or the month; write "
