@@ -236,8 +236,9 @@ def episode_sentence(one: Episode) -> str:
 
 def change_sentence(one: Episode, found: Monitoring) -> str:
     """What its first column was and became, where a finding of the alarm's window says it."""
-    findings = [f for f in one.findings if f.column in one.columns[:1]]
-    return next(iter(window_sentences(replace(one.alarm, findings=tuple(findings)), found)), "")
+    findings = (f for f in one.findings if f.column in one.columns[:1])
+    first = tuple(replace(f, beyond=math.nan) for f in findings)[:1]
+    return "".join(window_sentences(replace(one.alarm, findings=first), found))
 
 
 def window_sentences(one: Window, found: Monitoring) -> tuple[str, ...]:

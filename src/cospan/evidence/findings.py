@@ -147,7 +147,7 @@ def _by_itself(
         return _shares(base, "rounding", f"{value:g}", *whole)
     if a > 0:
         base = replace(base, beyond=float(np.mean((y < x.min()) | (y > x.max()))))
-    if kind == "mean" or unit == 0:  # two constants differ in their values
+    if kind == "mean" or abs(step) >= unit:  # the average first where both moved; constants
         return replace(mean, beyond=base.beyond)
     if kind == "spread":
         ratio = math.log(b / a) if a > 0 and b > 0 else math.copysign(math.inf, b - a)

@@ -19,6 +19,8 @@ from cospan.evidence import Size
 from .document import Chart
 from .drawing import LETTER, LINE, LOOKS, Drawing, Mark, lanes, line, short
 
+#: Hills that differ by so little of their height are one.
+SAME_HILL = 0.05
 #: What is drawn of a column: the outer values are clipped.
 ENDS = (0.01, 0.99)
 #: Bins of a histogram; whole numbers have one each while they are so few.
@@ -57,14 +59,19 @@ def hills(scores: Sequence[Floats], names: Names) -> Chart:
         made.path(f"{outline}L{width:g} {bottom:g}L0 {bottom:g}Z", f"f{look}")
         made.path(outline, f"l l{look}")
     made.path(f"M0 {bottom + 0.5:g}H{width:g}", "ax2")
-    at = [float(x[curve.argmax()]) for curve in curves]
-    if abs(at[0] - at[1]) < 90:  # side by side, so that they do not touch
+    # A name is where its hill is most above the other one; of hills that are one, side by side.
+    gaps = [curves[k] - curves[1 - k] for k in (0, 1)]
+    if min(gap.max() for gap in gaps) < SAME_HILL * top:
+        gaps = curves
+    at = [float(x[gap.argmax()]) for gap in gaps]
+    if abs(at[0] - at[1]) < 90:
         middle, side = (at[0] + at[1]) / 2, 60 if at[1] >= at[0] else -60
         at = [middle - side, middle + side]
     for place, name, look in zip(at, names, "ab", strict=True):
         reach = 0.6 * LETTER * len(short(name, 20))
         place = min(max(place, reach), width - reach)
-        highest = float(np.interp(place, x, np.minimum(*heights)))
+        under = np.abs(x - place) <= max(reach, x[1])  # also where a name is shorter than a step
+        highest = min(float(y[under].min()) for y in heights)
         made.text(place, max(highest - 8, 12), short(name, 20), f"n x{look}", "middle")
     made.ends(186, f"← looks like {short(names[0])}", f"looks like {short(names[1])} →")
     return made.chart()
@@ -135,12 +142,13 @@ def bin_edges(values: Floats) -> Floats:
     return np.linspace(low, high if high > low else low + max(1.0, abs(low) / 1e6), BINS + 1)
 
 
-def histogram(a: Floats, b: Floats, names: Names, words: Words, *, large: bool = False) -> Chart:
-    """Values of a column in two sets; large ones mark the averages."""
-    a, b = a[~np.isnan(a)], b[~np.isnan(b)]
+def histogram(
+    values: Sequence[Floats], names: Names, words: Words, width: float = 176, bottom: float = 36
+) -> Chart:
+    """Values of a column in two sets."""
+    a, b = (side[~np.isnan(side)] for side in values)
     both = np.concatenate([a, b])
-    width, bottom, height = (216.0, 66.0, 90.0) if large else (176.0, 36.0, 52.0)
-    made = Drawing(width, height, f"Distribution of {names[0]} (filled) and {names[1]} (line)")
+    made = Drawing(width, bottom + 16, f"Distribution of {names[0]} (filled) and {names[1]} (line)")
     if not len(both):
         made.text(0, bottom, "no values")
         return made.chart()
@@ -149,12 +157,8 @@ def histogram(a: Floats, b: Floats, names: Names, words: Words, *, large: bool =
     shares = [(n / max(1, n.sum())).tolist() for n in counts]
     labels = [f"{words(x)} to {words(y)}" for x, y in itertools.pairwise(edges.tolist())]
     _steps(made, bottom, labels, shares, names)
-    if large and len(a) and len(b):
-        places = np.linspace(0, width, len(edges))  # every bin is as wide
-        for x, look in zip(np.interp([a.mean(), b.mean()], edges, places), "ab", strict=True):
-            made.path(f"M{x:.1f} {bottom + 2:g}l-4 7h8z", f"d{look}")
     low, high = np.quantile(both, ENDS, method="nearest").tolist()  # values that occur
-    made.ends(height - 2, words(low), words(high))
+    made.ends(bottom + 14, words(low), words(high))
     return made.chart()
 
 
@@ -315,18 +319,15 @@ def set_map(names: Names, places: Floats, tree: Sequence[tuple[int, int]], sizes
     middle = (places.max(axis=0) + places.min(axis=0)) / 2
     xy = (places - middle) * scale + [220, height / 2]
     made = Drawing(440, height, title, scaled=True)
-    taken = []
     for side, k in enumerate(np.argsort(xy[:, 0], kind="stable").tolist()):
         (x, y), look, name = xy[k].tolist(), LOOKS[k % 5], short(names[k], 16)
         made.dot(x, y, 7, f"d{look}", names[k])
         above = y <= height / 2 if height > 160 else side % 2 == 0  # neighbours on other sides
-        taken.append((min(max(x, 50), 390), y - 15 if above else y + 26, LETTER * len(name) / 2))
-        made.text(*taken[-1][:2], name, f"n x{look}", "middle")
+        made.text(min(max(x, 50), 390), y - 15 if above else y + 26, name, f"n x{look}", "middle")
     for i, j in tree:
         made.path(line(xy[[i, j], 0].tolist(), xy[[i, j], 1].tolist()), "ax2")
         x, y = ((xy[i] + xy[j]) / 2 + [0, 16]).tolist()
-        free = all(abs(x - at) > reach + 14 or abs(y - up) > LINE for at, up, reach in taken)
-        if free and np.hypot(*(xy[i] - xy[j])) > 60 and len(names) <= 6:
+        if np.hypot(*(xy[i] - xy[j])) > 80 and len(names) <= 6:
             made.text(x, y, _times(float(sizes[i, j])), anchor="middle")
     return made.chart()
 

@@ -184,7 +184,7 @@ def _distribution(one: FeatureChange, subject: Subject) -> Chart | None:
         return charts.levels(a, b, names)
     if side is None or subject.pictures:  # a pixel is a place, not a story
         return None
-    return charts.histogram(side.values[0], side.values[1], names, side.words)
+    return charts.histogram(side.values[:2], names, side.words)
 
 
 def _is_level(one: Finding) -> bool:

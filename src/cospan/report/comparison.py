@@ -8,24 +8,11 @@ from functools import partial
 
 import numpy as np
 
+from cospan import headlines
 from cospan.base.text import listed, number, plural, quoted, share_text, shares_text
 from cospan.comparison import Comparison, RowToCheck
 from cospan.evidence import IN_BOTH, Finding, size_word
-from cospan.headlines import (
-    changed_in,
-    columns_lead,
-    comparison_sentences,
-    headline,
-    interval_words,
-    sets_lead,
-)
-from cospan.wording import (
-    SCHEMA,
-    made_of_sentence,
-    of_hundred,
-    sentence,
-    value_text,
-)
+from cospan.wording import SCHEMA, made_of_sentence, of_hundred, sentence, value_text
 
 from . import charts
 from .columns import (
@@ -144,11 +131,12 @@ def pair_card(subject: Subject) -> Card:
         side = (_examples(subject),)
     thing = "picture of each" if subject.pictures else "row from each set"
     label = f"Shown one {thing}, you could tell which is which"
-    big = Fact(label, f"{of_hundred(found.size)} times in 100", interval_words(found.size))
+    times = f"{of_hundred(found.size)} times in 100"
+    big = Fact(label, times, headlines.interval_words(found.size))
     logs = [np.log(group.kept.weights + 1e-9) for group in found.groups]
     hills = charts.hills([log[:, 1] - log[:, 0] for log in logs], subject.names)
-    return Card(headline(found), columns_lead(found), _keys(subject), big,
-                (hills, charts.ruler(found.size)), _points(subject), side,
+    return Card(headlines.headline(found), headlines.columns_lead(found), _keys(subject), big,
+                (hills, charts.ruler(found.size)), tuple(_points(subject)), side,
                 side_first=subject.pictures)  # fmt: skip
 
 
@@ -162,12 +150,12 @@ def many_card(subject: Subject) -> Card:
     tested = found.differing is not None
     drawn = charts.matrix(names, sizes, lambda i, j: f"#{pair_id(i, j)}" if tested else "")
     second = Figure("How often one row of each is told apart,", text, drawn)
-    title = headline(found)
-    said = [line for line in comparison_sentences(found) if line != title]
+    title = headlines.headline(found)
+    said = [line for line in headlines.comparison_sentences(found) if line != title]
     if not subject.named:  # no findings on single columns
         said = said[: len(found.schema_changes) + 2]
-    points = tuple(map(Figure, said))
-    return Card(title, sets_lead(found), _keys(subject), points=points, side=(first, second))
+    points, lead = tuple(map(Figure, said)), headlines.sets_lead(found)
+    return Card(title, lead, _keys(subject), points=points, side=(first, second))
 
 
 def _keys(subject: Subject) -> tuple[Key, ...]:
@@ -180,20 +168,14 @@ def _keys(subject: Subject) -> tuple[Key, ...]:
 # ---- findings ----------------------------------------------------------------------------------
 
 
-def _points(subject: Subject) -> tuple[Figure, ...]:
-    """The first findings with their charts; what to see in charts of one kind is said once.
-
-    Of pixels and columns without names only what is not about one of them.
-    """
-    verdict, points = subject.found.verdict, []
-    said: set[str] = set()
+def _points(subject: Subject) -> Iterator[Figure]:
+    """The first findings with their charts; without names only what is not about one column."""
+    verdict = subject.found.verdict
     findings = [one for one in subject.found.findings if one.kind in WHOLE or subject.named]
     for one in findings[:FINDINGS]:
         chart, text = (None, "") if one.kind in WHOLE else _finding_chart(one, subject)
         words = sentence(one, verdict.sets, verdict.kinds.get(one.column, "number"))
-        points.append(Figure(words, "" if text in said else text, chart))
-        said.add(text)
-    return tuple(points)
+        yield Figure(words, text, chart)
 
 
 def _finding_chart(one: Finding, subject: Subject) -> tuple[Chart | None, str]:
@@ -202,7 +184,7 @@ def _finding_chart(one: Finding, subject: Subject) -> tuple[Chart | None, str]:
     title = f"{one.column} in {names[0]} and {names[1]}"
     if one.kind in SHARES and one.kind != "shape" and one.a == one.a:
         words = partial(share_text, places=1 if max(one.a, one.b) < 0.1 else 0)
-        return charts.bars((one.a, one.b), names, words, title), "Share of the rows."
+        return charts.bars((one.a, one.b), names, words, title), ""
     if one.kind == "inside":
         return charts.bars((one.a, one.b), names, number, title), f"Averages of {one.column} there."
     if side is None:
@@ -213,9 +195,8 @@ def _finding_chart(one: Finding, subject: Subject) -> tuple[Chart | None, str]:
             return drawn
     if side.levels is not None:
         feature = subject.found.features[one.column]
-        return charts.levels(feature.a.levels, feature.b.levels, names), "Shares of its values."
-    chart = charts.histogram(side.values[0], side.values[1], names, side.words, large=True)
-    return chart, "The marks below are the averages."
+        return charts.levels(feature.a.levels, feature.b.levels, names), ""
+    return charts.histogram(side.values[:2], names, side.words, 216, 66), ""
 
 
 def _band(subject: Subject) -> tuple[Block, ...]:
@@ -295,8 +276,8 @@ def _facts_of_many(subject: Subject) -> Iterator[Fact]:
     text = f"{of_hundred(sizes[-1])} to {of_hundred(sizes[0])} in 100"
     yield Fact("Sizes", f"{words.count(words[0])} of {len(words)} {words[0]}", text, "pairs")
     if found.differing is not None and not subject.pictures:
-        counted, link = f"{len(changed_in(found)):,} of {len(found.features):,}", "columns"
-        yield Fact("Columns that differ", counted, "in any pair", link if subject.named else "")
+        counts = f"{len(headlines.changed_in(found)):,} of {len(found.features):,}"
+        yield Fact("Columns that differ", counts, "in any pair", "columns" if subject.named else "")
 
 
 # ---- pairs of many sets ------------------------------------------------------------------------

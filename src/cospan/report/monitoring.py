@@ -8,18 +8,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from cospan import headlines
 from cospan.base.text import listed, number, plural, quoted, share_text
 from cospan.evidence import Held
-from cospan.headlines import (
-    MOST_EPISODES,
-    change_sentence,
-    day_text,
-    episode_sentence,
-    noticed_sentence,
-    per_text,
-    promise_sentence,
-    window_name,
-)
 from cospan.monitoring import Episode, Monitoring, Window
 from cospan.wording import of_hundred, set_names
 
@@ -63,9 +54,9 @@ def monitoring_document(
     """The whole report of a monitoring."""
     from cospan._version import VERSION
 
-    rate, per, unit = number(found.rate), per_text(found), window_name(found)
+    rate, per, unit = number(found.rate), headlines.per_text(found), headlines.window_name(found)
     said = f"Over all columns, as long as {unit}s vary as those of the reference did. "
-    said = f"{said}{noticed_sentence(found)}" if found.can_judge else ""
+    said = f"{said}{headlines.noticed_sentence(found)}" if found.can_judge else ""
     notes = [
         ("Reference", found.reference.name),
         ("Windows", str(found.every)),
@@ -78,7 +69,7 @@ def monitoring_document(
         *_columns_section(found),
         *_window_sections(found),
         _windows_section(found),
-        Section("promise", "False alarms", promise_sentence(found), said),
+        Section("promise", "False alarms", headlines.promise_sentence(found), said),
         made_section(command, notes),
     )
     return Document(_card(found), sections, found.to_dict(), f"cospan {VERSION}")
@@ -87,14 +78,14 @@ def monitoring_document(
 def _labels(windows: Sequence[Window]) -> list[str]:
     """When windows begin, without the year where it is one for all."""
     years = {str(window.start)[:4] for window in windows}
-    return [day_text(window.start, len(years) > 1) for window in windows]
+    return [headlines.day_text(window.start, len(years) > 1) for window in windows]
 
 
 # ---- the card ----------------------------------------------------------------------------------
 
 
 def _card(found: Monitoring) -> Card:
-    windows, (title, *lead), unit = found.windows, found.sentences, window_name(found)
+    windows, (title, *lead), unit = found.windows, found.sentences, headlines.window_name(found)
     rows = sum(window.rows for window in windows)
     names = set_names((found.reference.name, found.name))
     names = ("reference", "watched") if names[0] == names[1] else names
@@ -104,9 +95,9 @@ def _card(found: Monitoring) -> Card:
     )
     labels, episodes = _labels(windows), found.episodes[::-1]
     points = []
-    for k, one in enumerate(episodes[:MOST_EPISODES]):  # the title tells of the last one
-        points += [Figure(episode_sentence(one))] if k else []
-        change = change_sentence(one, found)
+    for k, one in enumerate(episodes[: headlines.MOST_EPISODES]):  # the title tells of the last one
+        points += [Figure(headlines.episode_sentence(one))] if k else []
+        change = headlines.change_sentence(one, found)
         points += [Figure(f"{change[:-1]} ({_called(one.alarm, found)}).")] if change else []
     drawn = for_phones(
         lambda width: _alarm_line(labels, windows, width, _left(width) if episodes else AXIS), CARD
@@ -114,15 +105,15 @@ def _card(found: Monitoring) -> Card:
     text = f"The line breaks where a {unit} cannot be judged."
     wide: list[Block] = [Figure(f"Each {unit}'s largest deviation; 1 = alarm.", text, drawn)]
     wide += [_episode_lanes(labels, found)] if episodes else []
-    lead = lead[max(0, min(len(episodes), MOST_EPISODES) - 1) :][:LEAD]
+    lead = lead[max(0, min(len(episodes), headlines.MOST_EPISODES) - 1) :][:LEAD]
     return Card(title, " ".join(lead), keys, points=tuple(points), wide=tuple(wide),
                 facts=_facts(found))  # fmt: skip
 
 
 def _called(window: Window, found: Monitoring) -> str:
     """What a window is called in a sentence."""
-    day = day_text(window.start)
-    return f"{window_name(found)} of {day}" if found.every.timed else str(window)
+    day = headlines.day_text(window.start)
+    return f"{headlines.window_name(found)} of {day}" if found.every.timed else str(window)
 
 
 def _column(one: Episode) -> str:
@@ -130,27 +121,25 @@ def _column(one: Episode) -> str:
 
 
 def _facts(found: Monitoring) -> tuple[Fact, ...]:
-    windows, unit = found.windows, window_name(found)
+    windows, unit = found.windows, headlines.window_name(found)
     judged = [window for window in windows if window.status == "judged"]
     alarms, other = sum(window.alarm for window in windows), len(windows) - len(judged)
     said = f"{other} more could not be judged" if other else f"every {unit} was judged"
-    facts = [Fact(f"{unit.capitalize()}s with an alarm", f"{alarms} of {len(judged)}", said,
-                  "windows")]  # fmt: skip
+    counts, name = f"{alarms} of {len(judged)}", f"{unit.capitalize()}s with an alarm"
+    facts = [Fact(name, counts, said, "windows")]
     if found.episodes:
-        first, running = found.episodes[0], [one for one in found.episodes if one.end is None]
-        facts.append(Fact("First alarm", day_text(first.alarm.start), _column(first), "window"))
-        now = _column(running[-1]) if running else "calm"
-        since = f"since {day_text(running[-1].start)}" if running else "no episode runs"
+        first, last = found.episodes[0], found.episodes[-1]
+        since = headlines.day_text(first.alarm.start)
+        facts.append(Fact("First alarm", since, _column(first), "window"))
+        now, since = "calm", "no episode runs"
+        if last.end is None:
+            now, since = _column(last), f"since {headlines.day_text(last.start)}"
         facts.append(Fact("Now", now, since, "columns"))
     sized = [window for window in windows if window.size is not None]
     if sized:
         size = f"{of_hundred(sized[-1].size or math.nan)} in 100"
-        facts.append(Fact("Latest size", size, day_text(sized[-1].start)))
-    elif found.can_judge:
-        names = {name for window in windows for name in window.columns}
-        facts.append(Fact("Columns that moved", f"0 of {len(names)}", "in their usual range",
-                          "columns"))  # fmt: skip
-    rate = f"{number(found.rate)} {per_text(found)}"
+        facts.append(Fact("Latest size", size, headlines.day_text(sized[-1].start)))
+    rate = f"{number(found.rate)} {headlines.per_text(found)}"
     return (*facts, Fact("False alarms to expect", rate, "all columns together", "promise"))
 
 
@@ -159,7 +148,7 @@ def _facts(found: Monitoring) -> tuple[Fact, ...]:
 
 def _columns_section(found: Monitoring) -> Iterator[Section]:
     """How far each column is from where it was while nothing alarmed, window by window."""
-    windows, unit = found.windows, window_name(found)
+    windows, unit = found.windows, headlines.window_name(found)
     moved = list(dict.fromkeys(name for one in found.episodes for name in one.columns))
     names = dict.fromkeys([*moved, *(name for window in windows for name in window.columns)])
     rows = [row for name in names for row in _over_time(name, windows)][:MOST_COLUMNS]
@@ -215,12 +204,14 @@ def _window_sections(found: Monitoring) -> Iterator[Section]:
         name, card = cards[0]
         folds = (Fold(other[:1].upper() + other[1:], one.title, (one,)) for other, one in cards[1:])
         title, lead = f"The {name} against the reference", "The same card as for two files."
-        yield Section("window", f"First {window_name(found)}", title, lead, (card, *folds))
+        yield Section(
+            "window", f"First {headlines.window_name(found)}", title, lead, (card, *folds)
+        )
 
 
 def _windows_section(found: Monitoring) -> Section:
     """Every window, the latest first, in a table."""
-    unit, rows = window_name(found), list[tuple[Cell | str, ...]]()
+    unit, rows = headlines.window_name(found), list[tuple[Cell | str, ...]]()
     for window in reversed(found.windows):
         word = "alarm" if window.alarm else window.status if window.status != "judged" else ""
         level = "" if math.isnan(window.level) else f"{window.level:.2f}"
@@ -316,7 +307,7 @@ def _episode_lanes(labels: Sequence[str], found: Monitoring) -> Chart:
     rows: dict[str, list[Mark]] = {}
     for one in found.episodes:
         first, last = place.get(one.start, 0), place.get(one.end, len(labels) - 1)
-        words = change_sentence(one, found).removesuffix(".")
+        words = headlines.change_sentence(one, found).removesuffix(".")
         said = f"{labels[first]} to {labels[last]}: {words or _column(one)}"
         marks = rows.setdefault(_column(one), [Mark("gr", 0, 1, 1)])
         marks.append(Mark("ep", first / len(labels), (last + 1) / len(labels), 18, said, words))

@@ -65,13 +65,6 @@ def fragment(found: Comparison | Monitoring) -> str:
     return _rendered("notebook.html.j2", document=document_of(found))
 
 
-def terminal_lines(
-    found: Comparison | Monitoring, width: int = 80, full: bool = False
-) -> Iterator[Line]:
-    """The report for a terminal, line by line, each with the name of its style."""
-    return lines(document_of(found), width, full)
-
-
 def write(
     found: Comparison | Monitoring,
     path: str | os.PathLike[str],
@@ -225,8 +218,14 @@ def _escaped(text: str) -> str:
 # ---- the terminal ------------------------------------------------------------------------------
 
 
-def lines(document: Document, width: int = 80, full: bool = False) -> Iterator[Line]:
-    """The verdict, the size, the first findings, and a line of facts; sections where `full`."""
+def terminal_lines(
+    found: Comparison | Monitoring, width: int = 80, full: bool = False
+) -> Iterator[Line]:
+    """The verdict, the size, the first findings, and a line of facts; sections where `full`.
+
+    Line by line, each with the name of its style.
+    """
+    document = document_of(found)
     card = document.card
     first = [*_wrapped("title", card.title, width), *_wrapped("plain", card.lead, width)]
     if card.big is not None:
@@ -234,12 +233,12 @@ def lines(document: Document, width: int = 80, full: bool = False) -> Iterator[L
         first += _wrapped("plain", big, width)
     facts = "; ".join(f"{fact.label.lower()}: {fact.value}" for fact in card.facts)
     last = list(_wrapped("plain", facts, width))[: None if full else FACTS]
-    found = list[Line]()
+    points = list[Line]()
     for point in card.points[: None if full else FINDINGS]:
         whole = list(_wrapped("plain", f"- {point.title}", width))
-        if full or len(first) + len(found) + len(whole) + len(last) <= SHORT:
-            found += whole
-    yield from (*first, *found, *last)
+        if full or len(first) + len(points) + len(whole) + len(last) <= SHORT:
+            points += whole
+    yield from (*first, *points, *last)
     for section in document.sections if full else ():
         yield "plain", ""
         yield from _wrapped("head", section.title, width)
