@@ -334,15 +334,9 @@ def test_landmarks_are_saved_and_scored_alike(wide, wide_frame, tmp_path):
     assert np.isfinite(wide_frame.align(np.full((1, 130), 1e300)).theta).all()
 
 
-def test_fewer_rows_than_columns_can_have_a_curve(wide):
+def test_fewer_rows_than_columns_show_no_curve(wide):
     A, B = (X[:60] for X in wide)
-    frame = JointFrame.fit(A, B, curve="auto")
-    assert frame.curve.map.words == "nearness to 40 landmarks"
-    a, b = (Summary.of(X) for X in (A, B))
-    same = JointFrame.from_summaries(a, b, curve="auto")
-    np.testing.assert_allclose(frame.align(A).theta, same.align(A).theta, atol=1e-5)
-    left = frame.leave_one_out(A, B)
-    assert left.a.theta.mean() < left.b.theta.mean()
+    assert JointFrame.fit(A, B, curve="auto").curve is None
 
 
 # ---- everywhere -------------------------------------------------------------------------------

@@ -125,5 +125,3 @@ def test_bad_sets_are_refused_with_a_reason():
         SetCosts.from_summaries(summaries_of(sets_of((20, 20), 3), exact=False), shrinkage=0)
     with pytest.raises(InputError, match="nothing to compare"):
         SetCosts.from_summaries([Summary.of(np.ones((5, 3)))] * 3)
-    with pytest.raises(InputError, match="is for two sets"):
-        SetCosts.from_summaries([a, b], weighting="frame")

@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from cospan.base import arrays
 from cospan.base.checks import as_rows, as_weights
@@ -103,13 +102,6 @@ class CurvedSets:
             first, second = (arrays.to_numpy(one) for one in self.costs.scoring_maps)
             turn, values, _ = np.linalg.svd(np.linalg.solve(first, second))
             across, weights = first @ turn, np.stack([np.ones(len(values)), values**2])
-        if self.costs.basis is not None:
-            # Off the span of few rows every set has the variance α.
-            inside = arrays.to_numpy(self.costs.basis)
-            outside = scipy.linalg.null_space(inside.T)
-            across = np.concatenate([inside @ across, outside], axis=1)
-            constant = np.full((g.n_sets, outside.shape[1]), 1 / g.shrinkage)
-            weights = np.concatenate([weights, constant], axis=1)
         across = arrays.to_numpy(g.per_unit())[:, None] * across
         return self.map.through(across), weights, arrays.to_numpy(g.means) @ across
 
@@ -168,10 +160,12 @@ def with_curve(
     """
     if not settings.curves():
         return model
-    summaries = _with_rows(tried)
-    if not _can_show_a_curve(tried, summaries, settings, again):
+    summaries = tried.working.prepared.summaries
+    if not _can_show_a_curve(tried, settings, again):
         return model
-    mapping = _map_for(tried.working, summaries) if mapping is None else mapping
+    mapping = _map_for(tried.working) if mapping is None else mapping
+    if sum(part.count for part in summaries) < mapping.n_features:
+        return model
     settings = replace(settings, units=mapping.units)
     samples = few = [part.sample for part in summaries]
     if again is not None:
@@ -198,43 +192,24 @@ def with_curve(
     return replace(model, curve=CurvedSets(mapping, costs))
 
 
-def _with_rows(tried: Tried) -> list[Summary]:
-    """The sets' summaries; of few long rows, which trials take in their order, with all of them."""
-    found = []
-    for part in tried.working.prepared.summaries:
-        if tried.working.basis is not None and part._holds_rows:
-            n = part.count
-            rows = arrays.to_numpy(part.factor_parts()[0][:n, :] + part.mean[None, :])
-            drawn = (np.ones(n), np.arange(n), np.zeros(n), n, np.inf, n)
-            part = replace(part, sample=RowSample(rows.astype(np.float64), *drawn))
-        found.append(part)
-    return found
-
-
-def _can_show_a_curve(
-    tried: Tried, summaries: Sequence[Summary], settings: Settings, again: Again | None
-) -> bool:
-    """Are there rows enough, and is all else left to the data?
+def _can_show_a_curve(tried: Tried, settings: Settings, again: Again | None) -> bool:
+    """Are there more rows than columns, and is all else left to the data?
 
     Who settles α, γ or ν wants the plain formula with that value.
     """
+    working = tried.working
+    summaries = working.prepared.summaries
     free = all(x == "auto" for x in (settings.shrinkage, settings.pooling, settings.dof))
     free = free and settings.span == "affine" and settings.calibrate is not False
     inside = again is not None or all(len(part.sample) == part.count for part in summaries)
-    many = min(part.count for part in summaries) >= _FEWEST_ROWS
-    return (
-        free
-        and inside
-        and many
-        and tried.squared is not None
-        and tried.working.geometry.n_varying > 0
-    )
+    many = working.basis is None and min(part.count for part in summaries) >= _FEWEST_ROWS
+    return free and inside and many and tried.squared is not None and working.geometry.n_varying > 0
 
 
-def _map_for(working: WorkingSets, summaries: Sequence[Summary]) -> RowMap:
+def _map_for(working: WorkingSets) -> RowMap:
     """The map of the sets' columns."""
     most = tried_rows(working.n_sets)
-    samples = [part.sample.rows[:most] for part in summaries]
+    samples = [part.sample.rows[:most] for part in working.prepared.summaries]
     if are_of_a_table(samples, working.geometry.units):
         return score_map(samples)
     center, per_unit = (

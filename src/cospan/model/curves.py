@@ -36,8 +36,6 @@ from cospan.base.text import plural
 from cospan.base.tolerance import LANDMARKS_APART, SQUARES_ARE_SAFE, rank_in_gram
 from cospan.base.types import Array, Floats, Index
 
-# Units from the origin up to which taking the centre off in float32 costs a feature 1e-5 at most.
-_NEAR = 64.0
 # Columns that a table has at most; and those with more than two values, where all share one unit.
 MOST_COLUMNS, MOST_OF_MANY_VALUES = 500, 100
 # h, of the median distance of two rows: of scores, and on axes. And the rows that are looked at.
@@ -282,11 +280,9 @@ class LandmarkMap(_Landmarks):
         return len(self.center)
 
     def places(self, rows: Array, fine: bool) -> Array:
-        """Computed in float64, unless float32 rows are near enough to the origin to keep digits."""
+        """Less their centre in float64, so that rows far from the origin keep their digits."""
         xp = arrays.namespace(rows)
-        farthest = float(np.max(np.abs(self.center) * self.per_unit, initial=0.0))
-        if fine or rows.dtype != xp.float32 or farthest > _NEAR:
-            rows = xp.astype(rows, xp.float64, copy=False)
+        rows = xp.astype(rows, xp.float64, copy=False)
         z = rows - arrays.like(self.center, rows)[None, :]
         z *= arrays.like(self.per_unit, rows)[None, :]
         # Its squares stay numbers in float32, and so do its features.

@@ -19,7 +19,6 @@ from operator import attrgetter
 from typing import (
     TYPE_CHECKING,
     Any,
-    ClassVar,
     Generic,
     NamedTuple,
     Self,
@@ -31,7 +30,7 @@ from typing import (
 import numpy as np
 
 from cospan.base import arrays
-from cospan.base.checks import as_option, as_rows
+from cospan.base.checks import as_rows
 from cospan.base.notes import Note
 from cospan.base.tolerance import FAST_SHRINKAGE
 from cospan.base.types import Array, Floats, Index
@@ -302,7 +301,6 @@ class SetCosts(SetModel):
 
     #: (e, m_k): M_k of the sets as they are, before pooling; inside `basis` where there is one
     maps: tuple[Array, ...] = field(repr=False)
-    weighting: ClassVar[str] = "cost"  # the frame weighting needs a frame, and so two sets
 
     @classmethod
     def from_summaries(
@@ -310,7 +308,6 @@ class SetCosts(SetModel):
         summaries: Sequence[Summary],
         *,
         labels: Sequence[str] | None = None,
-        weighting: str = "cost",
         picture: bool = False,
         again: Again | None = None,
         mapping: RowMap | None = None,
@@ -323,8 +320,6 @@ class SetCosts(SetModel):
         """
         from cospan.model.curved import with_curve  # made of these
 
-        if as_option(weighting, "weighting", ("cost", "frame")) == "frame":
-            raise InputError('weighting="frame" is for two sets; leave it out with more.')
         settings = Settings.of(**given)
         chosen = chosen_sets(summaries, settings, labels, picture, near)
         costs, tried = cls.of_chosen(chosen, settings)
