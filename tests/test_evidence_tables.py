@@ -38,7 +38,7 @@ def notes(found, kind):
     return [one for one in found.quality if one.kind == kind]
 
 
-def test_numbers_are_those_of_all_rows_where_profiles_have_them():
+def test_numbers_of_a_column_are_those_of_its_rows():
     a, b = mixed(300, 1), mixed(300, 2)
     b.loc[:89, "age"] = np.nan
     row = compared(a, b).columns["age"]

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.base.tolerance import SAME_VALUE, SQUARES_KEEP_DIGITS
+from cospan.base.tolerance import SAME_VALUE
 from cospan.base.types import Floats
 
 from .functions import OTHER, Reading, deviation
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 #: Texts and identifiers: no features, but it is watched how they are written.
 TEXT = "text"
-TRUTH = ("false", "true")
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 EPOCH_WEEKDAY = 3  # 1970-01-01 was a Thursday
 
@@ -143,8 +142,7 @@ class Held:
 
     `missing` is the share of rows without a value; `mean` and `deviation` are of the values
     present (of a boolean, the share that is true; of a text, of its length); `levels` are the
-    shares of a category's levels; `counts`, where all rows were counted, how many have each level,
-    also those without a feature of their own.
+    shares of a category's levels.
     """
 
     missing: float = 0.0
@@ -153,7 +151,6 @@ class Held:
     low: float = math.nan
     high: float = math.nan
     levels: Mapping[str, float] = field(default_factory=dict)
-    counts: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def constant(self) -> bool:
@@ -161,41 +158,18 @@ class Held:
         return self.high - self.low <= SAME_VALUE * max(abs(self.low), abs(self.high))
 
 
-def held_in(column: Column, reading: Reading, profile: SetProfile | None) -> Held:
-    """What a set holds in a column: from all rows where these were counted, else from a sample."""
-    known = reading.values[~np.isnan(reading.values)]
-    found = Held(1 - len(known) / max(1, len(reading.values)))
+def held_in(column: Column, values: Floats) -> Held:
+    """What a set holds in a column, of which these are the values, or codes of levels."""
+    known = values[~np.isnan(values)]
+    missing = (len(values) - len(known)) / max(1, len(values))
     if column.kind == "category":
         levels = column.levels or ()
         counts = np.bincount(known.astype(np.intp), minlength=len(levels)) / max(1, len(known))
-        found = replace(found, levels=dict(zip(levels, counts.tolist(), strict=True)))
-    elif len(known):
-        mean = round_the_clock(known) if column.kind == "time of day" else float(known.mean())
-        ends = float(known.min()), float(known.max())
-        found = Held(found.missing, mean, deviation(known), *ends)
-    if profile is None or column.kind == TEXT or column.name not in profile:
-        return found
-    return _counted(column, found, profile)
-
-
-def _counted(column: Column, held: Held, profile: SetProfile) -> Held:
-    """What all rows hold, where they were counted while the plan was learned."""
-    own = profile[column.name]
-    held = replace(held, missing=own.missing / own.rows if own.rows else held.missing)
-    if column.kind != "category":
-        if math.isnan(own.mean):
-            return held
-        # Squares of smaller values have lost digits; the sample's deviation is scaled.
-        tiny = max(abs(own.low), abs(own.high)) < SQUARES_KEEP_DIGITS
-        spread = held.deviation if tiny else own.deviation
-        return Held(held.missing, own.mean, spread, own.low, own.high)
-    total = sum(own.levels.values())
-    if not total or not own.exact:
-        return held
-    shares = {level: own.levels.get(level, 0) / total for level in held.levels}
-    if OTHER in shares:
-        shares[OTHER] = 1 - sum(share for level, share in shares.items() if level != OTHER)
-    return replace(held, levels=shares, counts=own.levels)
+        return Held(missing, levels=dict(zip(levels, counts.tolist(), strict=True)))
+    if not len(known):
+        return Held(missing)
+    mean = round_the_clock(known) if column.kind == "time of day" else float(known.mean())
+    return Held(missing, mean, deviation(known), float(known.min()), float(known.max()))
 
 
 def round_the_clock(hours: Floats) -> float:

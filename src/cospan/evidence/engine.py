@@ -66,10 +66,10 @@ def find_changes(
 
     `rows_a` and `rows_b` are encoded rows of both, all of them or random samples. `names` are the
     features' (by default the frame's, or x0, x1, …); `plan` says how the user's columns became
-    features, else every feature is a column of numbers. `profiles` say what the columns hold over
-    all rows. `keys` tell rows apart that are equal only as they are encoded; `groups` are rows that
-    belong together; `watched` is how texts that make no feature are written, in the order of the
-    plan's `watched`.
+    features, else every feature is a column of numbers. `profiles` say how values are written, and
+    which levels there are, over all rows. `keys` tell rows apart that are equal only as they are
+    encoded; `groups` are rows that belong together; `watched` is how texts that make no feature are
+    written, in the order of the plan's `watched`.
     """
     a, b = (
         np.asarray(to_numpy(as_rows(rows, name, d=frame.n_features)), dtype=np.float64)
@@ -90,7 +90,7 @@ def find_changes(
                 [column.name for column in columns], *read, permutations=permutations, seed=seed,
                 groups=groups, keys=keys,
             )  # fmt: skip
-    table = feature_table(columns, read, profiles, found)
+    table = feature_table(columns, read, found)
     return replace(
         found,
         columns=table,

@@ -43,17 +43,19 @@ def check_quality(
     example of A's and of B's), ``"blanks"`` (around values) and ``"times"`` (dates that do not
     overlap: the last of one set and the first of the other).
     """
-    found = [note for one in features for note in _of_column(one)]
+    kinds = {one.name: one.kind for one in features}
+    found = [note for one in features for note in _constant(one)]
     for a in profiles[0].columns if profiles is not None else ():
         if profiles is not None and a.name in profiles[1]:
-            found += _of_profiles(a, profiles[1][a.name])
+            b = profiles[1][a.name]
+            if kinds.get(a.name) == "category" and a.exact and b.exact:
+                found += _of_levels(a.name, a.levels, b.levels)
+            found += _of_profiles(a, b)
     return tuple(sorted(found, key=lambda one: one.detail == IN_BOTH))
 
 
-def _of_column(one: FeatureChange) -> Iterator[Finding]:
-    if one.kind == "category":
-        yield from _of_levels(one.name, one.a.counts, one.b.counts)
-    elif math.isfinite(one.a.low) and math.isfinite(one.b.low):
+def _constant(one: FeatureChange) -> Iterator[Finding]:
+    if math.isfinite(one.a.low) and math.isfinite(one.b.low):
         still = one.a.constant, one.b.constant
         if all(still) and one.a.low == one.b.low:
             yield Finding("constant", one.name, detail=IN_BOTH, a=one.a.low, b=one.b.low)

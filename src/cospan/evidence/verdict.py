@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from .findings import Finding, cohen
 from .functions import OWN, PAIR, Reading, RowFunctions, correlation
 from .size import Size
 from .test import LEVEL, SQUARE, Evidence
-
-if TYPE_CHECKING:
-    from cospan.data import SetProfile
 
 #: From which AUC on a difference is called so: those of two normal distributions 0.2, 0.5 and 0.8
 #: standard deviations apart, Cohen's cuts.
@@ -144,10 +141,7 @@ class FeatureTable(Table[FeatureChange]):
 
 
 def feature_table(
-    columns: Sequence[Column],
-    read: Sequence[Sequence[Reading]],
-    profiles: tuple[SetProfile, SetProfile] | None,
-    found: Verdict,
+    columns: Sequence[Column], read: Sequence[Sequence[Reading]], found: Verdict
 ) -> FeatureTable:
     """What both sets hold in every column, in the order in which a test suspects them."""
     first = {name: one for one in reversed(found.findings) for name in one.columns}
@@ -156,14 +150,11 @@ def feature_table(
         own = found.evidence.family == OWN
         own_p = dict(zip(found.evidence.first[own], found.evidence.adjusted[own], strict=True))
     place = {column.name: k for k, column in enumerate(columns)}
-    readings = [{one.column: one for one in reversed(side)} for side in read]
+    values = [{one.column: one.values for one in reversed(side)} for side in read]
     rows = []
     for name in found.order or place:
         k, finding = place[name], first.get(name)
-        a, b = (
-            held_in(columns[k], side[k], profile)
-            for side, profile in zip(readings, profiles or (None, None), strict=True)
-        )
+        a, b = (held_in(columns[k], side[k]) for side in values)
         p = float(own_p.get(k, 1.0 if found.order else math.nan))
         p = p if finding is None else finding.p
         kind = columns[k].kind
