@@ -21,7 +21,7 @@ from cospan.data import Chunk, SchemaChange
 from cospan.errors import InputError
 from cospan.evidence import (
     Column,
-    FeatureTable,
+    FeatureChange,
     Finding,
     PairChange,
     Reading,
@@ -136,7 +136,7 @@ class Comparison:
         return self.verdict.findings
 
     @property
-    def features(self) -> FeatureTable:
+    def features(self) -> Table[FeatureChange]:
         """One row for each column of the data, changed ones first."""
         return self.verdict.columns
 

@@ -2,14 +2,13 @@
 
 - `functions`: functions of a row, learned from pooled rows without their labels
 - `test`: one p-value, and adjusted ones for columns and relations, from one set of relabellings
-- `repeats`: rows that are repeated beyond chance
 - `blame`: as few columns as explain all of the evidence
 - `findings`: what changed, as data
 - `columns`: the user's columns, and what a set holds in them
 - `size`: one number for how different two sets are; distances of histograms of angles
 - `verdict`: all that was found, with its tables
 - `quality`: what is odd about the data
-- `engine`: from rows to the verdict
+- `engine`: from rows to the verdict; rows that are repeated beyond chance
 """
 
 from .blame import PIXEL
@@ -19,11 +18,11 @@ from .engine import (
     FEWEST_ROWS,
     find,
     find_changes,
+    repeated_rows,
     shift_test,
 )
-from .findings import Finding
+from .findings import IN_BOTH, Finding
 from .functions import OTHER, Ranks, Reading, legendre, normal_scores
-from .repeats import IN_BOTH, repeated_rows
 from .size import (
     Fold,
     Separation,
@@ -41,7 +40,6 @@ from .size import (
 from .test import SQUARE
 from .verdict import (
     FeatureChange,
-    FeatureTable,
     PairChange,
     Smallest,
     Table,
@@ -51,7 +49,7 @@ from .verdict import (
 
 __all__ = [
     "FEWEST_LABELLINGS", "FEWEST_ROWS", "IN_BOTH", "OTHER", "PIXEL", "SQUARE", "Column",
-    "FeatureChange", "FeatureTable", "Finding", "Fold", "Held", "PairChange", "Ranks", "Reading",
+    "FeatureChange", "Finding", "Fold", "Held", "PairChange", "Ranks", "Reading",
     "Separation", "Size", "Smallest", "Table", "Verdict",
     "angle_histogram", "bhattacharyya", "bin_posterior", "columns_of", "find", "find_changes",
     "fisher_rao", "hellinger", "legendre", "normal_scores", "plan_from", "posterior_ambiguity",

@@ -31,6 +31,7 @@ from .functions import (
     fisher_z,
     in_common,
     kolmogorov,
+    sides,
 )
 from .test import LEVEL, Evidence, log_tail
 
@@ -255,12 +256,11 @@ def _copies(
         if one is other or (one.levels is None) != (other.levels is None):
             continue
         same, known = in_common(one, other), ~(np.isnan(one.values) & np.isnan(other.values))
-        sides = slice(None, n_a), slice(n_a, None)
-        shares = [float(same[side].sum() / max(1, known[side].sum())) for side in sides]
+        shares = [float(same[side].sum() / max(1, known[side].sum())) for side in sides(n_a)]
         if max(shares) <= EQUAL:  # and so is kappa, whatever chance gives
             continue
         kappa = []
-        for side, share in zip(sides, shares, strict=True):
+        for side, share in zip(sides(n_a), shares, strict=True):
             x, y = (_shares(end, end.values[side]) for end in (one, other))
             chance = sum(part * y.get(value, 0.0) for value, part in x.items())
             kappa.append((share - chance) / (1 - chance) if chance < 1 else 0.0)
@@ -310,7 +310,7 @@ def _exchanged(rows: RowFunctions, x: Reading, y: Reading, others: Index, n_a: i
         return False
     if x.levels is not None:
         return True
-    scores, a, b = rows.scores, slice(None, n_a), slice(n_a, None)
+    scores, (a, b) = rows.scores, sides(n_a)
     first, second = scores.of(x.column, ""), scores.of(y.column, "")
     apart = 0.0
     for other in scores.values[:, others].T:
@@ -326,6 +326,6 @@ def _distance(first: Reading, second: Reading, n_a: int) -> float:
         return 1.0
     x, y = first.values[:n_a], second.values[n_a:]
     if first.levels is None:
-        return kolmogorov(x, y)
+        return kolmogorov(x, y)[0]
     p, q = _shares(first, x), _shares(second, y)
     return max((abs(p.get(v, 0.0) - q.get(v, 0.0)) for v in p | q), default=1.0)

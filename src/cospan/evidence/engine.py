@@ -9,24 +9,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
 from cospan.base.arrays import one_blas_thread, to_numpy
 from cospan.base.checks import as_count, as_rows, as_seed, check_names, feature_names_of
+from cospan.base.keys import Keys, row_keys
 from cospan.base.tolerance import LEAST_VARIANCE
-from cospan.base.types import Array, Data, Floats, Values
+from cospan.base.types import Array, Bools, Data, Floats, Index, Values
 from cospan.errors import InputError
 
 from .blame import blame_columns
 from .columns import Column, columns_of, read_columns, read_texts, text_columns
-from .findings import Finding, described, taken
-from .functions import OWN, SHARES, Function, Reading, RowFunctions, deviation
+from .findings import IN_BOTH, Finding, described, taken
+from .functions import OWN, SHARES, Function, Reading, RowFunctions, deviation, kolmogorov
 from .quality import check_quality
-from .repeats import IN_BOTH, repeated_rows
 from .size import Size
 from .test import Evidence, Labellings, share_z, weigh
 from .verdict import Smallest, Verdict, feature_table, pair_table
@@ -44,6 +44,14 @@ FIRST, NOTHING, CLEARLY = 199, 0.1, 5.0
 POWER, LEAST_SHARE = 0.8, 0.1
 #: With fewer rows in a set, or relabellings, no p-value can be at most 0.05.
 FEWEST_ROWS, FEWEST_LABELLINGS = 4, 19
+#: z from which pairs of equal rows are said to be repeated, beside exceeding every labelling, and
+#: being so many times as many as independent columns explain: categories meet by chance.
+REPEATED, EXPLAINED = 4.0, 10.0
+#: The Kolmogorov-Smirnov distance, times √(n_a n_b / n), that one column in 10,000 has by chance.
+UNLIKE = 2.2
+#: Columns are left out in at most so many groups, against so many labellings.
+LEFT_OUT, FEW_LABELLINGS = 20, 99
+WHERE = ("within A", "within B", IN_BOTH)
 
 
 def find_changes(
@@ -56,7 +64,7 @@ def find_changes(
     profiles: tuple[SetProfile, SetProfile] | None = None,
     auc: Size | None = None,
     set_names: tuple[str, str] = ("A", "B"),
-    keys: NDArray[np.uint64] | None = None,
+    keys: Keys | None = None,
     groups: Values | None = None,
     watched: tuple[Floats | None, Floats | None] = (None, None),
     permutations: int = 999,
@@ -125,7 +133,7 @@ def find(
     permutations: int = 999,
     seed: int = 0,
     groups: Values | None = None,
-    keys: NDArray[np.uint64] | None = None,
+    keys: Keys | None = None,
 ) -> Verdict:
     """Find what differs between two sets of rows, read in the same way.
 
@@ -193,12 +201,12 @@ def _of_all_rows(
         x, y = x[~np.isnan(x)], y[~np.isnan(y)]
         n_a, n_b, sums = len(x), len(y), (float(x.sum()), float(y.sum()))
         z = 0.0
-        if n_a and n_b:
+        if function.kind in SHARES:
+            z = share_z(sums[0], n_a, sums[1], n_b)
+        elif n_a and n_b:
             n, square = n_a + n_b, float(x @ x + y @ y)
             variance = max(square / n - (sum(sums) / n) ** 2, LEAST_VARIANCE)
             z = (sums[0] / n_a - sums[1] / n_b) * math.sqrt(n_a * n_b / n / variance)
-        if function.kind in SHARES:
-            z = share_z(sums[0], n_a, sums[1], n_b, z)
         found[function] = z
     return found
 
@@ -297,3 +305,88 @@ def shift_test(
             names or [f"x{j}" for j in range(a.shape[1])], *read,
             permutations=count, seed=as_seed(random_state), groups=belongs,
         )  # fmt: skip
+
+
+# ---- rows that are repeated more often than exchanging labels explains ------------------------
+
+
+class Repeated(NamedTuple):
+    """Where rows are repeated beyond chance, and the rows that are left without the copies."""
+
+    findings: tuple[tuple[str, int, float], ...]  # where, how many rows repeat another, z
+    kept_a: Index
+    kept_b: Index
+
+
+def repeated_rows(
+    a: Sequence[Reading],
+    b: Sequence[Reading],
+    keys: Keys | None,
+    permutations: int,
+    seed: int,
+) -> Repeated:
+    """Count pairs of equal rows within A, within B and across, against relabelled rows."""
+    n_a, n_b = len(a[0].values), len(b[0].values)
+    columns = [np.concatenate([x.values, y.values]) for x, y in zip(a, b, strict=True)]
+    if keys is not None:
+        columns.append(np.unique(keys, return_inverse=True)[1].astype(np.float64))
+    key = row_keys(columns)
+    pairs, z, beyond = _pairs(key, n_a, permutations, seed)
+    beyond &= pairs > EXPLAINED * _by_chance(columns, n_a)
+    if beyond.any():  # rows of sets that differ in a column meet within each set only
+        limit = UNLIKE * np.sqrt((n_a + n_b) / (n_a * n_b))
+        alike = [x for x in columns if kolmogorov(x[:n_a], x[n_a:])[0] <= limit]
+        if 0 < len(alike) < len(columns):
+            beyond &= _pairs(row_keys(alike), n_a, permutations, seed)[2]
+        # Or in its relations: then the other set's pairs come back where it is left out.
+        for out in np.array_split(np.arange(len(alike)), min(len(alike), LEFT_OUT)):
+            rest = [values for k, values in enumerate(alike) if k not in out]
+            if rest and beyond.any():
+                left, _, still = _pairs(row_keys(rest), n_a, FEW_LABELLINGS, seed)
+                beyond &= still | (left > 2 * pairs)
+    if not beyond.any():
+        return Repeated((), np.arange(n_a), np.arange(n_b))
+    again_a, again_b = _again(key[:n_a]), _again(key[n_a:])
+    across = np.isin(key[n_a:], key[:n_a])
+    copies = again_a.sum(), again_b.sum(), across.sum()
+    found = tuple((WHERE[k], int(copies[k]), float(z[k])) for k in range(3) if beyond[k])
+    drop_b = again_b | across if beyond[2] else again_b
+    return Repeated(found, np.flatnonzero(~again_a), np.flatnonzero(~drop_b))
+
+
+def _pairs(key: Keys, n_a: int, permutations: int, seed: int) -> tuple[Floats, Floats, Bools]:
+    """Pairs of equal rows within A, within B and across, their z, and which are beyond chance."""
+    _, group, count = np.unique(key, return_inverse=True, return_counts=True)
+    rows = np.flatnonzero(count[group] > 1)
+    if len(rows) < 4:
+        return np.zeros(3), np.zeros(3), np.zeros(3, dtype=bool)
+    group = np.unique(group[rows], return_inverse=True)[1]
+    rng, size = np.random.default_rng(seed), np.bincount(group)
+    pairs = np.empty((permutations + 1, 3))  # the true labels, then random ones
+    for k in range(permutations + 1):
+        place = rows if k == 0 else rng.choice(len(key), len(rows), replace=False)
+        in_a = np.bincount(group, place < n_a, minlength=len(size))
+        in_b = size - in_a
+        pairs[k] = in_a @ (in_a - 1) / 2, in_b @ (in_b - 1) / 2, in_a @ in_b
+    z = (pairs[0] - pairs[1:].mean(axis=0)) / np.maximum(pairs[1:].std(axis=0), 0.5)
+    return pairs[0], z, (z > REPEATED) & (pairs[0] > pairs[1:].max(axis=0))
+
+
+def _by_chance(columns: Sequence[Floats], n_a: int) -> Floats:
+    """Pairs of equal rows within A, within B and across if columns were independent."""
+    n_b = len(columns[0]) - n_a
+    found = np.array([n_a * (n_a - 1) / 2, n_b * (n_b - 1) / 2, float(n_a * n_b)])
+    for values in columns:
+        code = np.unique(values, return_inverse=True)[1]  # one NaN
+        k = int(code.max()) + 1
+        p = np.bincount(code[:n_a], minlength=k) / n_a
+        q = np.bincount(code[n_a:], minlength=k) / n_b
+        found *= [p @ p, q @ q, p @ q]
+    return found
+
+
+def _again(key: Keys) -> Bools:
+    """Rows that equal an earlier one."""
+    again = np.ones(len(key), dtype=bool)
+    again[np.unique(key, return_index=True)[1]] = False
+    return again

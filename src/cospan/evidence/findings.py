@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base.tables import plain
-from cospan.base.types import Bools, Floats, Record
+from cospan.base.types import Bools, Record
 
 from .blame import Blamed
 from .functions import (
@@ -26,10 +26,14 @@ from .functions import (
     correlation,
     deviation,
     fisher_z,
+    kolmogorov,
     multiples,
+    sides,
 )
 from .test import SQUARE
 
+#: What is so in both sets.
+IN_BOTH = "in both"
 #: Columns that a mean is adjusted for, those that say most about it.
 MOST_GIVEN = 50
 
@@ -152,7 +156,7 @@ def _by_itself(
     if kind == "spread":
         ratio = math.log(b / a) if a > 0 and b > 0 else math.copysign(math.inf, b - a)
         return replace(base, kind="spread", a=a, b=b, effect=ratio)
-    at = _farthest(x, y)
+    _, at = kolmogorov(x, y)
     return _shares(base, "shape", f"{at!r}", x <= at, y <= at)
 
 
@@ -174,13 +178,6 @@ def cohen(p: float, q: float) -> float:
     return 2 * math.asin(math.sqrt(q)) - 2 * math.asin(math.sqrt(p))
 
 
-def _farthest(x: Floats, y: Floats) -> float:
-    """The value at which the two distributions differ most."""
-    values = np.union1d(x, y)
-    below = [np.searchsorted(np.sort(v), values, "right") / max(1, len(v)) for v in (x, y)]
-    return float(values[np.argmax(np.abs(below[0] - below[1]))])
-
-
 def _relation(
     base: Finding, column: int, function: Function, functions: RowFunctions, n_a: int
 ) -> Finding:
@@ -192,7 +189,7 @@ def _relation(
         functions.scores.of(c, "") ** 2 if level == SQUARE else functions.scores.of(c, level)
         for c, level in ends
     )
-    a, b = (correlation(x[side], y[side]) for side in _sides(n_a))
+    a, b = (correlation(x[side], y[side]) for side in sides(n_a))
     own, other = (level for _, level in ends)
     if own == SQUARE:
         own, other = other, own
@@ -207,7 +204,7 @@ def _inside_level(base: Finding, function: Function, functions: RowFunctions, n_
     number = _reading(functions.readings, function.column).values
     level = next(rows for c, name, rows in functions.levels() if (c, name) == function[2:4])
     rows = level & ~np.isnan(number)
-    x, y = (number[side][rows[side]] for side in _sides(n_a))
+    x, y = (number[side][rows[side]] for side in sides(n_a))
     second = functions.names[function.second]
     base = replace(base, kind="inside", second=second, detail=function.level)
     a, b = deviation(x), deviation(y)
@@ -236,7 +233,7 @@ def _given(base: Finding, one: Blamed, functions: RowFunctions, n_a: int) -> Fin
     known = {"identity": functions.identities, "equal": functions.equal}
     ask = known.get(function.kind, lambda: functions.given(use, (one.column,)))
     values = next(values for other, values in ask() if other == function)
-    a, b = (float(np.mean(values[side])) for side in _sides(n_a))
+    a, b = (float(np.mean(values[side])) for side in sides(n_a))
     effect = (b - a) / (float(np.std(values)) or 1.0)
     if function.kind == "equal":
         return replace(base, kind="relation", detail="equal", a=a, b=b, effect=effect)
@@ -258,7 +255,3 @@ def _adjusted_means(
     step, middle = float(fit[-2]), float(y[known].mean())
     a = middle - step * float(in_b[known].mean())
     return a, a + step, float(np.std(y[known] - design @ fit)) or 1.0
-
-
-def _sides(n_a: int) -> tuple[slice, slice]:
-    return slice(None, n_a), slice(n_a, None)

@@ -178,11 +178,10 @@ class RowFunctions:
             asked = np.isin(own, list(of))
             solve, own = solve[:, asked], own[asked]
         left = scores.values[:, used] @ solve.astype(np.float32)
-        sides = column_midranks(left)
-        far = -np.log((1 - column_midranks(np.round(np.abs(left), 6))) / 2)
-        for column, side, away in zip(own.tolist(), sides.T, far.T, strict=True):
-            yield Function("given", column), side
-            yield Function("scatter", column), away
+        for column, side in zip(own.tolist(), left.T, strict=True):
+            yield Function("given", column), midranks(side)
+            far = midranks(np.round(np.abs(side), 6))
+            yield Function("scatter", column), -np.log((1 - far) / 2)
 
     def identities(self) -> Iterator[tuple[Function, Floats]]:
         """Rows that break what holds (nearly) exactly in most rows: a total that is no sum."""
@@ -346,24 +345,27 @@ def multiples(values: Floats, step: float) -> NDArray[np.bool_]:
         return np.asarray(np.abs(values / step - np.round(values / step)) < COUNT_ROUNDING)
 
 
-def column_midranks(values: NDArray[np.floating]) -> Floats:
-    """Ranks of every column by itself, from -1 to 1, in the middle of equal ones."""
-    found = np.empty(values.shape)
-    for column, ranks in zip(values.T, found.T, strict=True):
-        order = np.argsort(column)
-        rising = column[order]
-        first = np.flatnonzero(np.concatenate([[True], rising[1:] != rising[:-1]]))
-        equal = np.diff(first, append=len(rising))
-        ranks[order] = np.repeat(2 * first + equal, equal) / len(rising) - 1
-    return found
+def midranks(values: NDArray[np.floating]) -> Floats:
+    """Ranks from -1 to 1, in the middle of equal ones."""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray(((2 * np.cumsum(count) - count) / len(values) - 1)[place])
 
 
-def kolmogorov(x: Floats, y: Floats) -> float:
-    """The largest difference between the shares of both up to a value; gaps are above all."""
+def kolmogorov(x: Floats, y: Floats) -> tuple[float, float]:
+    """The largest difference between the shares of both up to a value, and this value.
+
+    Gaps are above all values.
+    """
     x, y = np.sort(x), np.sort(y)
-    both = np.concatenate([x, y])
+    both = np.sort(np.concatenate([x, y]))
     shares = [np.searchsorted(one, both, "right") / len(one) for one in (x, y)]
-    return float(np.abs(shares[0] - shares[1]).max())
+    apart = np.abs(shares[0] - shares[1])
+    return float(apart.max()), float(both[np.argmax(apart)])
+
+
+def sides(n_a: int) -> tuple[slice, slice]:
+    """Where A's rows are in pooled ones, and where B's."""
+    return slice(None, n_a), slice(n_a, None)
 
 
 def deviation(values: Floats) -> float:

@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING
 
 from scipy import special
 
-from cospan.base.tolerance import LEAST_VARIANCE
-
-from .findings import Finding
-from .repeats import IN_BOTH
+from .findings import IN_BOTH, Finding
 from .test import share_z
-from .verdict import FeatureChange, FeatureTable
+from .verdict import FeatureChange, Table
 
 if TYPE_CHECKING:
     from cospan.data import ColumnProfile, SetProfile
@@ -34,7 +31,7 @@ PLAIN = ("point", "iso date")
 
 
 def check_quality(
-    features: FeatureTable, profiles: tuple[SetProfile, SetProfile] | None
+    features: Table[FeatureChange], profiles: tuple[SetProfile, SetProfile] | None
 ) -> tuple[Finding, ...]:
     """Look through the columns; differences between the sets come first.
 
@@ -118,10 +115,7 @@ def _of_profiles(a: ColumnProfile, b: ColumnProfile) -> Iterator[Finding]:
     if (written := _written(a, b)) is not None:
         yield Finding("writing", a.name, levels=written)
     if a.padded or b.padded:
-        share = (a.padded + b.padded) / sum(sizes)
-        spread = math.sqrt(share * (1 - share) * (1 / sizes[0] + 1 / sizes[1]))
-        z = (a.padded / sizes[0] - b.padded / sizes[1]) / max(spread, LEAST_VARIANCE)
-        z = share_z(a.padded, sizes[0], b.padded, sizes[1], z)
+        z = share_z(a.padded, sizes[0], b.padded, sizes[1])
         if 2 * special.ndtr(-abs(z)) < BY_CHANCE:
             yield Finding("blanks", a.name, a=a.padded / sizes[0], b=b.padded / sizes[1], z=z)
 

@@ -10,6 +10,7 @@ deviations are taken over all labellings, the true one included: leaving it out 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias, TypeVar
@@ -270,14 +271,17 @@ def _rare_z(n: int, k: int, n_a: int) -> Floats:
     return np.asarray(np.where(up < 0.5, -special.ndtri(up), special.ndtri(down)))
 
 
-def share_z(x_a: float, n_a: float, x_b: float, n_b: float, z: float) -> float:
-    """z of two shares, x_a of n_a and x_b of n_b: exact where they are rare, else as given."""
-    n, k = n_a + n_b, min(x_a + x_b, n_a + n_b - x_a - x_b)
-    if n == 0 or k * min(n_a, n_b) >= RARE * n:
-        return z
-    common = x_a + x_b > n / 2
-    x = round(n_a - x_a if common else x_a)
-    found = float(_rare_z(round(n), round(k), round(n_a))[x])
+def share_z(x_a: float, n_a: float, x_b: float, n_b: float) -> float:
+    """z of two shares, x_a of n_a and x_b of n_b: exact where they are rare."""
+    n, x = n_a + n_b, x_a + x_b
+    k = min(x, n - x)
+    if not n_a or not n_b:
+        return 0.0
+    if k * min(n_a, n_b) >= RARE * n:
+        return (x_a / n_a - x_b / n_b) * math.sqrt(n_a * n_b * n / (x * (n - x)))
+    common = x > n / 2
+    marked = round(n_a - x_a if common else x_a)
+    found = float(_rare_z(round(n), round(k), round(n_a))[marked])
     return -found if common else found
 
 

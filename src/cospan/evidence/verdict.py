@@ -15,7 +15,7 @@ from cospan.base.types import DataFrame, Record
 from .blame import nameless
 from .columns import Column, Held, held_in
 from .findings import Finding, cohen
-from .functions import OWN, PAIR, Reading, RowFunctions, correlation
+from .functions import OWN, PAIR, Reading, RowFunctions, correlation, sides
 from .size import Size
 from .test import LEVEL, SQUARE, Evidence
 
@@ -45,6 +45,9 @@ class Table(Generic[Row]):
     >>> pairs = compare(A, B).feature_pairs
     >>> len(pairs.changed), pairs[0].first, pairs[0].second, round(pairs[0].r_b, 1)
     (1, 'x0', 'x1', 0.7)
+    >>> features = compare(A, B + [0, 2]).features
+    >>> [row.name for row in features.changed], features["x1"].change
+    (['x1'], 'mean')
     """
 
     rows: tuple[Row, ...] = ()
@@ -64,6 +67,11 @@ class Table(Generic[Row]):
     @property
     def changed(self) -> tuple[Row, ...]:
         return tuple(row for row in self.rows if row.changed)
+
+    @property
+    def nameless(self) -> bool:
+        """Whether columns are many and called by their places only, as those of embeddings are."""
+        return nameless([getattr(row, "name", "") for row in self.rows])
 
     def to_dict(self) -> list[Record]:
         """Plain types only; what does not apply is None."""
@@ -122,27 +130,9 @@ class FeatureChange:
         return row | {"finding": self.finding}
 
 
-@dataclass(frozen=True)
-class FeatureTable(Table[FeatureChange]):
-    """Every column of the user's: changed ones first, the surest first.
-
-    >>> from cospan import compare
-    >>> rng = np.random.default_rng(0)
-    >>> A, B = rng.normal(size=(200, 3)), rng.normal(size=(200, 3)) + [0, 0, 2]
-    >>> features = compare(A, B, n_permutations=99).features
-    >>> [row.name for row in features.changed], features["x2"].change
-    (['x2'], 'mean')
-    """
-
-    @property
-    def nameless(self) -> bool:
-        """Whether columns are many and called by their places only, as those of embeddings are."""
-        return nameless([row.name for row in self.rows])
-
-
 def feature_table(
     columns: Sequence[Column], read: Sequence[Sequence[Reading]], found: Verdict
-) -> FeatureTable:
+) -> Table[FeatureChange]:
     """What both sets hold in every column, in the order in which a test suspects them."""
     first = {name: one for one in reversed(found.findings) for name in one.columns}
     own_p: dict[int, float] = {}
@@ -159,7 +149,7 @@ def feature_table(
         p = p if finding is None else finding.p
         kind = columns[k].kind
         rows.append(FeatureChange(name, kind, p, standardised(kind, a, b), a, b, finding))
-    return FeatureTable(tuple(rows))
+    return Table(tuple(rows))
 
 
 def standardised(kind: str, a: Held, b: Held) -> float:
@@ -216,7 +206,7 @@ def pair_table(evidence: Evidence, functions: RowFunctions, n_a: int) -> Table[P
         told = one.kind == "relation" and SQUARE not in (one.level, one.second_level)
         if told and (unit not in best or z > abs(evidence.z[best[unit]])):
             best[unit] = k
-    a, b = slice(None, n_a), slice(n_a, None)
+    a, b = sides(n_a)
 
     def is_its_own(unit: int) -> bool:
         """Whether the relation itself changed: a level that one set lacks has none there."""
@@ -290,7 +280,7 @@ class Verdict:
     n_permutations: int = 0  # relabellings behind it
     findings: tuple[Finding, ...] = ()  # what changed: repeated rows, then the clearest first
     order: tuple[str, ...] = ()  # all columns, the most suspicious first
-    columns: FeatureTable = field(default_factory=FeatureTable)  # changed ones first
+    columns: Table[FeatureChange] = field(default_factory=Table)  # changed ones first
     feature_pairs: Table[PairChange] = field(default_factory=Table)  # the surest first
     quality: tuple[Finding, ...] = ()  # what is odd about the data; differences first
     auc: Size | None = None  # how well the angle separates rows that had no part in its fit
