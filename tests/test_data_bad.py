@@ -354,9 +354,6 @@ BAD = {
         error=InputError,
         numeric=["height"],
     ),
-    "category and number at once": bad(
-        lambda t: TABLE, "'y'", "two of", error=InputError, categorical=["y"], numeric=["y"]
-    ),
     "no columns": bad(lambda t: TABLE, "columns is empty", error=InputError, columns=[]),
     "id column that is not there": bad(
         lambda t: TABLE, "'key'", error=InputError, id_column="key", columns=["a"]

@@ -196,21 +196,11 @@ def values_of(array: pa.Array) -> Values:
 # ---- texts -------------------------------------------------------------------------------------
 
 
-class Coded(NamedTuple):
-    """A column of texts as numbers of texts: `codes` is -1 where the value is missing.
+def coded(array: pa.Array) -> tuple[Index, pa.Array, Bools]:
+    """A column as numbers of texts, -1 where missing; these texts; which had blanks around them.
 
-    `padded` says which texts had blanks around them.
-    """
-
-    codes: Index
-    texts: pa.Array
-    padded: Bools
-
-
-def coded(array: pa.Array) -> Coded:
-    """The texts of a column, without the blanks around them; each is looked at once.
-
-    Numbers and other values get the text one would write for them: 3 and 3.0 are "3".
+    Each text is looked at once. Numbers and other values get the text one would write for them: 3
+    and 3.0 are "3".
     """
     if not pa.types.is_dictionary(array.type):
         array = pc.dictionary_encode(array)
@@ -226,7 +216,7 @@ def coded(array: pa.Array) -> Coded:
         # The places of the texts that stay; one more at the end for the codes -1.
         places = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
         codes, texts, padded = places[codes], texts.filter(pa.array(kept)), padded[kept]
-    return Coded(codes, texts, padded)
+    return codes, texts, padded
 
 
 def _missing(texts: pa.Array) -> Bools:

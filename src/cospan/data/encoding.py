@@ -44,7 +44,6 @@ from .plan import (
     EncodingPlan,
     SchemaChange,
     SetProfile,
-    absurd_values,
 )
 from .source import Chunk, Source, Table, absurd, all_usual, listing, require
 
@@ -178,9 +177,6 @@ def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Sou
     left += [ColumnPlan(column, "left out", DROPPED) for column in dropped]
     whole = EncodingPlan((*plans, *clocks, *left))
     profiles = [tuple(one.profile(whole) for one in ones) for ones in learned]
-    every = [one for ones in profiles for one in ones]
-    odd = [{column.name: column.absurd for column in one.columns} for one in every]
-    changes += absurd_values([plan.name for plan in plans], [one.name for one in every], odd)
     if not whole.used:
         why = " ".join(map(str, (*changes, *whole.not_compared())))
         raise InputError(f"{together}: no column is left to compare. {why}".rstrip())
@@ -194,18 +190,12 @@ def _forced(tables: Sequence[Table]) -> dict[str, str]:
     """The kinds that the user gave; all columns that options name are checked."""
     there = list(dict.fromkeys(c for table in tables for c in table.schema.names))
     names = " and ".join(dict.fromkeys(table.name for table in tables))
-    kinds = {"categorical": "category", "numeric": "number", "drop": ""}
     forced: dict[str, str] = {}
     for options in (table.options for table in tables):
-        for given in (*kinds, "keep", "columns"):
+        for given in ("categorical", "numeric", "drop", "keep", "columns"):
             require(there, map(str, getattr(options, given) or ()), names, given)
-        for given, kind in kinds.items():
-            for column in getattr(options, given):
-                if forced.setdefault(column, kind) != kind:
-                    raise InputError(
-                        f"Column {column!r} is named by two of categorical=, numeric= and drop=; "
-                        "say one thing of it."
-                    )
+        forced |= dict.fromkeys(options.categorical, "category")
+        forced |= dict.fromkeys(options.numeric, "number")
     return forced
 
 
@@ -242,8 +232,7 @@ class EncodedRows(Source):
                 rows=rows, times=encoder.times, merged=encoder.merged, watched=watched
             )
         met += encoder.notes()
-        known = {c.name for one in self.profiles for c in one.columns if c.absurd}
-        self._absurd = {c: n for c, n in encoder.absurd.items() if c not in known}
+        self._absurd = dict(encoder.absurd)
 
 
 class Encoder:

@@ -97,20 +97,15 @@ class ImageRows(Source):
                         f"({listing(bad)}; of the last one: {first_line(error)}); repair them, or "
                         "take them out of the folder."
                     ) from error
-            if len(rows) == size:
-                yield self._chunk(rows, kept)
+            if rows and (len(rows) == size or number == len(self._files) - 1):
+                labels = None if self._label is None else self._label[kept]
+                groups = None if self._groups is None else self._groups[kept]
+                ids = np.array([self._id(self._files[k]) for k in kept])
+                yield Chunk(np.stack(rows), ids, labels, groups=groups)
                 rows, kept = [], []
-        if rows:
-            yield self._chunk(rows, kept)
         if bad:
             text = f"{self.name}: {len(bad)} of {len(self._files):,} images cannot be read and are "
             met.append(Note("images left out", f"{text}left out: {listing(bad)}.", loud=True))
-
-    def _chunk(self, rows: list[Values], kept: list[int]) -> Chunk:
-        labels = None if self._label is None else self._label[kept]
-        groups = None if self._groups is None else self._groups[kept]
-        ids = np.array([self._id(self._files[number]) for number in kept])
-        return Chunk(np.stack(rows), ids, labels, groups=groups)
 
     def _row(self, file: Path) -> Values:
         """The pixels of one image, as whole numbers from 0 to 255."""
@@ -173,7 +168,7 @@ class ImageRows(Source):
         except (CospanError, Unreadable):
             raise
         except Exception as error:  # as above
-            raise Unreadable(str(error)) from error
+            raise Unreadable(f"{self._id(file)}: {error}") from error
 
     def _id(self, file: Path) -> str:
         return file.relative_to(self._folder).as_posix()

@@ -20,7 +20,7 @@ from cospan.base.keys import mixed
 from cospan.base.types import Floats
 
 from .columns import PLAIN, READINGS, coded, family, numbers, pa, parsed, pc, plain_values
-from .plan import ABSURD, ColumnPlan, ColumnProfile, EncodingPlan, SchemaChange, SetProfile
+from .plan import ColumnPlan, ColumnProfile, EncodingPlan, SchemaChange, SetProfile
 from .source import CHUNK_BYTES, LEARN_ROWS, Chunk, Table, absurd, all_usual, joined
 
 #: A sample has at most so many rows, and takes about so many bytes.
@@ -226,12 +226,8 @@ class Held:
 
     def profile(self, column: ColumnPlan) -> ColumnProfile:
         """What it holds, as plain numbers."""
-        found, odd = Numbers(np.empty(0)), 0
-        if column.kind not in ("category", "left out", "set aside"):
-            found = self.numbers(column)
-            odd = found.absurd
-        elif column.kind == "set aside" or column.reason == ABSURD:
-            odd = (self.values or self.read_as("point")).absurd
+        known = column.kind not in ("category", "left out", "set aside")
+        found = self.numbers(column) if known else Numbers(np.empty(0))
         ends = (found.mean, found.deviation, found.low, found.high)
         mean, deviation, low, high = ends if found.count else [math.nan] * 4
         exact = len(self.levels) <= MOST_LEVELS
@@ -240,7 +236,7 @@ class Held:
         return ColumnProfile(
             column.name,
             self.rows,
-            self.gaps(column) + (odd if column.kind in ("left out", "set aside") else 0),
+            self.gaps(column),
             mean,
             deviation,
             low,
@@ -250,7 +246,6 @@ class Held:
             reading=reading if read else "",
             kind=column.kind,
             padded=self.padded,
-            absurd=odd,
         )
 
 

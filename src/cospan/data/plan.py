@@ -220,26 +220,18 @@ class EncodingPlan:
             )
             remedy = f'keep="{names[0]}" compares {"them" if several else "it"}, too.'
             notes.append(Note("set aside", text, remedy))
-        quiet = (DROPPED, SCHEMA, ABSURD)
+        quiet = (DROPPED, SCHEMA)
         left = [c for c in self.columns if c.kind == "left out" and c.reason not in quiet]
         if left:
             shown = [f"{column.name!r} ({column.reason})" for column in left]
-            helps = not all(c.reason.startswith((EMPTY, HOLDS)) for c in left)
+            helps = not all(c.reason.startswith((EMPTY, HOLDS, ABSURD)) for c in left)
             remedy = "categorical= or numeric= takes a column all the same." if helps else ""
             notes.append(Note("columns left out", f"Left out: {named(shown)}.", remedy, loud=True))
         return notes
 
     def to_dict(self) -> Record:
-        """Plain types only, for JSON and model files; without what is at its default."""
-        columns = [
-            {
-                one.name: list(value) if isinstance(value, tuple) else value
-                for one in fields(ColumnPlan)
-                if (value := getattr(column, one.name)) != one.default
-            }
-            for column in self.columns
-        ]
-        return {"columns": columns}
+        """Plain types only, for JSON and model files."""
+        return {"columns": [asdict(column) for column in self.columns]}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Option]) -> EncodingPlan:
@@ -288,7 +280,6 @@ class ColumnProfile:
     reading: str = ""  # how texts of this set are read, where the column is numbers or dates
     kind: str = ""  # the plan's
     padded: int = 0  # rows whose text has blanks around it
-    absurd: int = 0  # values that are infinite, beyond 1e100 or denormal
 
 
 @dataclass(frozen=True)
@@ -377,21 +368,6 @@ class SchemaChange:
         """Plain types only, with the sentence."""
         plain = {key: list(x) if isinstance(x, tuple) else x for key, x in asdict(self).items()}
         return {**plain, "text": str(self)}
-
-
-def absurd_values(
-    columns: Sequence[str], names: Sequence[str], counts: Sequence[Mapping[str, int]]
-) -> list[SchemaChange]:
-    """Of each column with absurd values, how many every set has."""
-    found = []
-    for column in columns:
-        own = {
-            name: one[column] for name, one in zip(names, counts, strict=True) if one.get(column)
-        }
-        if own:
-            kept = tuple(own), tuple(own.values())
-            found.append(SchemaChange("absurd", column, kept[0], counts=kept[1]))
-    return found
 
 
 def named(names: Sequence[str]) -> str:

@@ -217,7 +217,7 @@ class Source:
         self.name, self.n_features, self.dtype = name, shape[1], dtype
         self.n_rows = shape[0] if options.label_value is None else None
         self._options = options
-        self._absurd: dict[str, int] = {}  # of each column, beyond those in the profiles
+        self._absurd: dict[str, int] = {}  # of each column
 
     def _blocks(self, size: int, met: list[Note]) -> Iterator[Chunk]:
         """Raw blocks of about `size` rows, from the first one; gaps are NaN."""
@@ -231,13 +231,11 @@ class Source:
 
     @property
     def changes(self) -> tuple[SchemaChange, ...]:
-        """Columns that are not the same in all sets or the plan, then absurd values.
+        """Columns that are not the same in all sets or the plan; absurd values of the rows read."""
+        from .plan import SchemaChange
 
-        The latter are known before the first pass where a plan was learned from the rows.
-        """
-        from .plan import absurd_values
-
-        found = absurd_values(list(self._absurd), [self.name], [self._absurd])
+        odd = self._absurd.items()
+        found = (SchemaChange("absurd", name, (self.name,), counts=(n,)) for name, n in odd)
         return (*self._changes, *found)
 
     def chunks(self) -> Iterator[Chunk]:
