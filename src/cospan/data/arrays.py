@@ -30,8 +30,6 @@ from .source import Chunk, Source, listing
 if TYPE_CHECKING:
     from .opening import Options
 
-#: NumPy has no arrays of more.
-MAX_DIMENSIONS = 64
 #: An IDX header's third byte names the type of the numbers, which are big-endian.
 IDX_TYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 
@@ -41,11 +39,10 @@ class ArrayRows(Source):
 
     def __init__(self, array: Data, options: Options, name: str) -> None:
         shape = tuple(int(n) for n in array.shape)
-        if not 2 <= len(shape) <= MAX_DIMENSIONS:
+        if len(shape) < 2:
             raise InputError(
-                f"{name}: has {len(shape)} dimension(s), and rows of features need 2 to "
-                f"{MAX_DIMENSIONS}; reshape(1, -1) makes one sample of a vector, reshape(-1, 1) "
-                "one feature."
+                f"{name}: has {len(shape)} dimension(s), and rows of features need 2 or more; "
+                "reshape(1, -1) makes one sample of a vector, reshape(-1, 1) one feature."
             )
         if 0 in shape:
             raise InputError(f"{name}: is empty (shape {shape}).")
@@ -170,15 +167,11 @@ def _column_number(column: object, width: int, name: str) -> int:
 
 def _image_shape(shape: tuple[int, ...]) -> tuple[int, ...] | None:
     """(n, h, w), (n, h, w, 1|3|4) and (n, 1, h, w) hold images."""
-    if len(shape) == 3:
-        return shape[1:]
-    if len(shape) != 4:
-        return None
-    if shape[1] == 1:
-        return shape[2:]
-    if shape[3] == 1:
-        return shape[1:3]
-    return shape[1:] if shape[3] in (3, 4) else None
+    inner = shape[1:]
+    if len(inner) == 3 and 1 in (inner[0], inner[2]):
+        inner = inner[1:] if inner[0] == 1 else inner[:2]
+    pictures = len(inner) == 2 or (len(inner) == 3 and inner[2] in (3, 4))
+    return inner if pictures else None
 
 
 def check_fits(name: str, n_bytes: int, what: str) -> None:

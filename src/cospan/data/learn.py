@@ -14,7 +14,6 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan.base.keys import mixed
 from cospan.base.types import Floats
@@ -296,27 +295,28 @@ def _sample(table: Table) -> tuple[Chunk, int]:
     most = table.options.chunk_rows or LEARN_ROWS
     columns = [c for c in table.columns if family(table.schema.field(c).type) != "other"]
     size = max(1, min(most, LEARN_ROWS, CHUNK_BYTES // (8 * len(table.columns))))
-    kept: list[tuple[NDArray[np.uint64], Chunk]] = []
-    step, seen, rows, held = 1, 0, 0, 0
+    kept: list[Chunk] = []
+    step, seen = 1, 0
     for block in table.blocks(columns or table.columns[:1], size):
         places = np.arange(seen, seen + len(block.ids), dtype=np.uint64)
         seen += len(places)
-        kept.append(_thinned(mixed(np.ones(1, np.uint64), places), block, step))
-        rows, held = rows + len(kept[-1][0]), held + kept[-1][1].rows.nbytes
-        while (rows > SAMPLE_ROWS or held > SAMPLE_BYTES) and rows > 1:
-            fewer = [_thinned(*one, 2 * step) for one in kept]
-            if not any(len(drawn) for drawn, _ in fewer):  # the last rows stay, however long
+        block = block._replace(ids=mixed(np.ones(1, np.uint64), places))
+        kept.append(_thinned(block, step))
+        while _too_much(kept):
+            fewer = [_thinned(one, 2 * step) for one in kept]
+            if not any(len(one.ids) for one in fewer):  # the last rows stay, however long
                 break
             step, kept = 2 * step, fewer
-            rows, held = sum(len(x) for x, _ in kept), sum(c.rows.nbytes for _, c in kept)
-    return joined([chunk for _, chunk in kept if len(chunk.ids)]), step
+    return joined([one for one in kept if len(one.ids)]), step
 
 
-def _thinned(
-    drawn: NDArray[np.uint64], block: Chunk, step: int
-) -> tuple[NDArray[np.uint64], Chunk]:
-    mask = drawn % np.uint64(step) == 0
-    return (drawn, block) if step == 1 else (drawn[mask], block.take(mask))
+def _thinned(block: Chunk, step: int) -> Chunk:
+    return block if step == 1 else block.take(block.ids % np.uint64(step) == 0)
+
+
+def _too_much(kept: Sequence[Chunk]) -> bool:
+    rows, held = sum(len(one.ids) for one in kept), sum(one.rows.nbytes for one in kept)
+    return rows > SAMPLE_ROWS or held > SAMPLE_BYTES
 
 
 # ---- columns of other names --------------------------------------------------------------------

@@ -178,43 +178,27 @@ class Source:
     Made by :func:`cospan.data.open_source` of arrays, images and embeddings, and by
     :func:`cospan.data.encode` of tables. Nothing is read before a method is called.
 
-    Attributes
-    ----------
-    name : str
-        What to call the data on screen: the file's name, or the kind of object.
-    n_rows : int or None
-        Rows that :meth:`chunks` will give; None while that takes a pass to find out
-        (a class taken out of a table, CSV). Known after the first full pass.
-    n_features : int
-    feature_names : tuple of str, or None
-    image_shape : tuple of int, or None
-        (height, width) or (height, width, channels) when the features are pixels.
-    dtype : numpy.dtype
-        float32 or float64, of every chunk's rows.
-    plan : EncodingPlan or None
-        How the columns of a table became features; None for arrays, images and embeddings.
-    profiles : tuple of SetProfile
-        What the columns of the set (or of each class) hold, where the plan was learned from it.
-    lazy : Dask collection or None
-        The rows as workers have them, where nothing has to be done to them.
-    met : tuple of Note
-        What was found in the last pass over the rows.
     """
 
-    feature_names: tuple[str, ...] | None = None
+    #: (height, width) or (height, width, channels) when the features are pixels
     image_shape: tuple[int, ...] | None = None
+    feature_names: tuple[str, ...] | None = None
+    #: How the columns of a table became features; None for arrays, images and embeddings
     plan: EncodingPlan | None = None
+    #: What the columns of the set (or of each class) hold, where the plan was learned from it
     profiles: tuple[SetProfile, ...] = ()
+    #: The rows as Dask's workers have them, where nothing has to be done to them
     lazy: Data = None
-    met: tuple[Note, ...] = ()
-    _clean = False  # whether its blocks hold usual numbers only
+    known: tuple[Note, ...] = ()  # when it was opened
+    met: tuple[Note, ...] = ()  # in the last pass over the rows
     _changes: tuple[SchemaChange, ...] = ()
-    known: tuple[Note, ...] = ()
+    _clean = False  # whether its blocks hold usual numbers only
 
     def __init__(
         self, name: str, options: Options, shape: tuple[int | None, int], dtype: np.dtype
     ) -> None:
         self.name, self.n_features, self.dtype = name, shape[1], dtype
+        # None while it takes a pass to find out: a class taken out of a table, CSV
         self.n_rows = shape[0] if options.label_value is None else None
         self._options = options
         self._absurd: dict[str, int] = {}  # of each column
@@ -314,16 +298,8 @@ class Source:
 class Table:
     """A table of columns of any kind, before it is known what to make of them.
 
-    Attributes
-    ----------
-    name : str
-    n_rows : int or None
-    schema : pyarrow.Schema
-        Types of all columns, as far as they are known without reading.
-    columns : tuple of str
-        Those that can be features.
-    options : Options
-    known : tuple of Note
+    `schema` has the types of all columns, as far as they are known without reading; `columns` are
+    those that can be features.
     """
 
     index = INDEX  # identifies rows where there is such a column

@@ -103,8 +103,6 @@ def _pandas_table(frame: DataFrame, *, indexed: bool = False) -> pa.Table:
     arrays = []
     for place, kind in enumerate(frame.dtypes):
         values = frame.iloc[:, place]
-        if hasattr(kind, "fill_value"):  # Arrow takes no sparse values
-            values = values.sparse.to_dense()
         try:
             # Intervals, also as categories, have no use but as texts.
             if hasattr(getattr(kind, "categories", values).dtype, "closed"):
@@ -124,10 +122,10 @@ def _pandas_table(frame: DataFrame, *, indexed: bool = False) -> pa.Table:
 
 
 def _written(value: object) -> str:
+    """A value as text: 3.0 is written "3", and what no float can hold "inf"."""
     if isinstance(value, int) and abs(value) > sys.float_info.max:
         return "inf"
-    whole = isinstance(value, float) and value.is_integer()
-    return str(int(value)) if isinstance(value, float) and whole else str(value)
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 class DaskTable(Table):
