@@ -59,7 +59,10 @@ def plan(sets):
 
 def frame(A, B, Z, **settings):
     found = cospan.JointFrame.fit(A, B, **settings)
-    parts = {"align": has(found.align(Z), ALIGNMENT), "attribute": cospan.attribute(found, Z[:20])}
+    parts = {
+        "align": has(found.align(Z), ALIGNMENT),
+        "attribute": cospan.attribute(found.plain, Z[:20]),
+    }
     return {**has(found, FRAME), **parts}
 
 

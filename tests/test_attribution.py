@@ -29,15 +29,15 @@ AFFINE = [
 ]
 
 
-def balance(frame, Z, weighting="cost"):
-    scored = frame.align(np.asarray(Z, float), weighting=weighting)
+def balance(frame, Z):
+    scored = frame.align(np.asarray(Z, float))
     a, b = scored.cost_a**2, scored.cost_b**2
     return (a - b) / np.where(a + b > 0, a + b, 1.0)
 
 
-def assert_adds_up(frame, Z, weighting="cost", atol=1e-10):
-    parts = attribute(frame, Z, weighting=weighting)
-    expected = balance(frame, Z, weighting)
+def assert_adds_up(frame, Z, atol=1e-10):
+    parts = attribute(frame, Z)
+    expected = balance(frame, Z)
     np.testing.assert_allclose(parts.total, expected, rtol=0, atol=atol)
     np.testing.assert_allclose(parts.features.sum(axis=1), expected, rtol=0, atol=atol)
     np.testing.assert_allclose(parts.directions.sum(axis=1), expected, rtol=0, atol=atol)
@@ -47,15 +47,12 @@ def assert_adds_up(frame, Z, weighting="cost", atol=1e-10):
 # ---- sums -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "weighting"),
-    [(x, "cost") for x in AFFINE] + [(x, w) for x in LINEAR for w in ("cost", "frame")],
-)
-def test_parts_sum_to_the_balance_of_digits(digits_pair, options, weighting):
+@pytest.mark.parametrize("options", [*AFFINE, *LINEAR])
+def test_parts_sum_to_the_balance_of_digits(digits_pair, options):
     A, B = digits_pair
     frame = JointFrame.fit(A[:90], B[:90], **options)
     rng = np.random.default_rng(0)
-    parts = assert_adds_up(frame, np.concatenate([A, B, 16 * rng.random((50, 64))]), weighting)
+    parts = assert_adds_up(frame, np.concatenate([A, B, 16 * rng.random((50, 64))]))
     assert parts.features.shape == (len(parts), 64)
     assert parts.directions.shape == (len(parts), frame.rank)
 
@@ -77,10 +74,8 @@ def test_the_base_is_the_balance_at_45_degrees(digits_pair, options):
 
 
 @pytest.mark.parametrize("shrinkage", [0, 1e-3, 0.2])
-@pytest.mark.parametrize(
-    ("span", "weighting"), [("affine", "cost"), ("linear", "cost"), ("linear", "frame")]
-)
-def test_parts_sum_where_the_rows_do_not_fill_the_space(shrinkage, span, weighting):
+@pytest.mark.parametrize("span", ["affine", "linear"])
+def test_parts_sum_where_the_rows_do_not_fill_the_space(shrinkage, span):
     rng = np.random.default_rng(1)
     A, B = low_rank_images(rng, 40, 12, d=100, dead=20), low_rank_images(rng, 30, 9, d=100, dead=20)
     if not shrinkage:
@@ -88,7 +83,7 @@ def test_parts_sum_where_the_rows_do_not_fill_the_space(shrinkage, span, weighti
     frame = JointFrame.fit(A, B, shrinkage=shrinkage, span=span)
     assert frame.basis is not None
     # Samples with a part that neither set knows: it costs both alike, or is outside.
-    assert_adds_up(frame, np.concatenate([A, B, 20 * rng.standard_normal((20, 100))]), weighting)
+    assert_adds_up(frame, np.concatenate([A, B, 20 * rng.standard_normal((20, 100))]))
 
 
 @pytest.mark.parametrize("span", ["affine", "linear"])
@@ -302,10 +297,6 @@ def test_what_is_refused(digits_pair):
     frame = JointFrame.fit(*digits_pair)
     with pytest.raises(InputError, match="Z has 63 features where 64 are expected"):
         attribute(frame, np.ones((2, 63)))
-    with pytest.raises(InputError, match="weighting is 'other'"):
-        attribute(frame, np.ones((2, 64)), weighting="other")
-    with pytest.raises(InputError, match="belongs to the linear span"):
-        attribute(frame, np.ones((2, 64)), weighting="frame")
     with pytest.raises(InputError, match="contains NaN at row 1, column 0"):
         attribute(frame, np.where(np.eye(3, 64, -1) > 0, np.nan, 1.0))
     blob, ring = np.random.default_rng(0).normal(size=(2, 300, 2))

@@ -95,7 +95,7 @@ class Attribution:
         return f"Attribution({len(self):,} samples, {d} features, {m} directions)"
 
 
-def attribute(frame: JointFrame, Z: object, *, weighting: str = "cost") -> Attribution:
+def attribute(frame: JointFrame, Z: object) -> Attribution:
     """Split the balance of every sample's costs exactly over features and over directions.
 
     Parameters
@@ -104,12 +104,11 @@ def attribute(frame: JointFrame, Z: object, *, weighting: str = "cost") -> Attri
         A curved one has no such sum; explain ``frame.plain``.
     Z : array-like or dataframe, (n, d)
         Computed in float64, whatever they are, in their namespace and on their device.
-    weighting : {"cost", "frame"}
-        As in :meth:`JointFrame.align`; the angles explained are those of ``frame.align(Z,
-        weighting=weighting)``, not leave-one-out angles.
 
     Notes
     -----
+    The angles explained are those of ``frame.align(Z)``, not leave-one-out angles.
+
     A feature's part depends on the others it varies with, as a coefficient in a regression does:
     of two features that tell the same story one may get most of the credit, and single parts may
     exceed the total. Only the sum is bound. Features that are constant in both sets get 0.
@@ -137,14 +136,13 @@ def attribute(frame: JointFrame, Z: object, *, weighting: str = "cost") -> Attri
             "A curved frame's costs are no sums over features; explain frame.plain, the same sets "
             "without the curve."
         )
-    weighting = frame.as_weighting(weighting)
     check_names(Z, frame.feature_names, "Z")
     rows = as_rows(Z, "Z", d=frame.n_features, allow_empty=True)
     names = frame.feature_names or tuple(str(j) for j in range(frame.n_features))
     xp = arrays.namespace(rows)
     # The parts of a sum are larger than the sum, so float32 would not add up to it.
     fine = xp.astype(rows, xp.float64, copy=False)
-    scorer = Scorer(frame, fine, weighting, fine=True)
+    scorer = Scorer(frame, fine, fine=True)
     weights, at = ([arrays.like(x, fine) for x in one] for one in (scorer.weights, scorer.at))
     n = rows.shape[0]
     starts = range(0, max(n, 1), ROWS_AT_ONCE)
@@ -166,9 +164,7 @@ def _explained(
     costs = xp.sum(of_a, axis=1) + xp.sum(of_b, axis=1) + 2 * frame.dof
     if off is not None and frame.off_space_variance:
         # Off the span both sets have the variance α: it counts in both costs, and cancels.
-        costs = (
-            costs + (2.0 if scorer.weighting == "cost" else 0.5) / frame.off_space_variance * off
-        )
+        costs = costs + 2.0 / frame.off_space_variance * off
     scale = (1 / xp.where(costs > 0, costs, xp.ones_like(costs)))[:, None]
     directions = (of_a - of_b) * scale
     total = xp.sum(directions, axis=1)
