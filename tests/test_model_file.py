@@ -464,12 +464,3 @@ def test_kill_during_saving_leaves_the_old_file_whole(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "True"  # and children did get to save in between
     assert [name for name in os.listdir(tmp_path) if not name.startswith(".")] == [path.name]
-
-
-def test_load_with_a_kind_refuses_another_model(tmp_path):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(40, 3)), np.repeat([0, 1], 20)
-    path = save(tmp_path / "frame.safetensors", JointFrame.fit(X[y == 0], X[y == 1]))
-    assert isinstance(load(path, JointFrame), JointFrame)
-    with pytest.raises(ModelFileError, match="holds JointFrame where AlignmentAngleClassifier"):
-        load(path, AlignmentAngleClassifier)

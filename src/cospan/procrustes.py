@@ -47,8 +47,7 @@ class RelativeProcrustes:
 
     def coordinates(self, Z: Data) -> Floats:
         """(n, k): the samples' shared coordinates, in which `rotation` acts."""
-        check_names(Z, self.frame.feature_names, "Z")
-        return _shared_coordinates(self.frame, Z, "Z", self.used, self._turn)
+        return _shared_coordinates(self.frame, Z, self.used, self._turn)
 
     def transform(self, Z: Data) -> Floats:
         """(n, d): samples of X's kind with their shared part rotated; the rest stays as it is."""
@@ -127,10 +126,8 @@ def relative_procrustes(
         )
         warn([Note("few pairs", text, "Pass more pairs, or raise shared_above.", loud=True)])
     turn, lift = _metric_maps(frame, used, metric)
-    rotation, residual = _fit(
-        _shared_coordinates(frame, left, "X", used, turn),
-        _shared_coordinates(frame, right, "Y", used, turn),
-    )
+    shared = (_shared_coordinates(frame, rows, used, turn) for rows in (left, right))
+    rotation, residual = _fit(*shared)
     plain = _plain_residual(left, right, arrays.to_numpy(frame.center))
     return RelativeProcrustes(rotation, residual, plain, used, metric, frame, lift, turn)
 
@@ -147,11 +144,8 @@ def _metric_maps(frame: JointFrame, used: Index, metric: str) -> tuple[Floats | 
     return R.T, Q.T
 
 
-def _shared_coordinates(
-    frame: JointFrame, Z: Data, name: str, used: Index, turn: Floats | None
-) -> Floats:
-    rows = arrays.to_numpy(as_rows(Z, name, d=frame.n_features, allow_empty=True))
-    shared = arrays.to_numpy(frame.coordinates(rows))[:, used]
+def _shared_coordinates(frame: JointFrame, Z: Data, used: Index, turn: Floats | None) -> Floats:
+    shared = arrays.to_numpy(frame.coordinates(Z))[:, used]
     return shared if turn is None else arrays.matmul(shared, turn)
 
 

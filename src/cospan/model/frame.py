@@ -376,7 +376,10 @@ class JointFrame(SetModel):
             ``"cost"``: by what it costs each set to explain the sample. ``"frame"`` (linear span
             only): arctan2(‖s∘y‖, ‖c∘y‖), with which the paper's table was computed.
         """
-        weighting = self.as_weighting(weighting)
+        if as_option(weighting, "weighting", ("cost", "frame")) == "frame" and self.geometry.affine:
+            raise InputError(
+                'weighting="frame" belongs to the linear span; fit the frame with span="linear".'
+            )
         if arrays.is_lazy(Z):
             from cospan.distributed import aligned  # is above: its workers use frames
 
@@ -394,15 +397,6 @@ class JointFrame(SetModel):
         """From squared costs by A and by B, and what there is of shares and the outside."""
         g, known = self.answering.geometry, self.answering.typicality
         return Alignment.from_costs(a, b, weighting, g.calibration, known, *beside)
-
-    def as_weighting(self, weighting: str) -> str:
-        """A weighting this frame knows, checked."""
-        weighting = as_option(weighting, "weighting", ("cost", "frame"))
-        if weighting == "frame" and self.geometry.affine:
-            raise InputError(
-                'weighting="frame" belongs to the linear span; fit the frame with span="linear".'
-            )
-        return weighting
 
     # ---- angles of training rows, each left out -----------------------------------------------
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from cospan.base.files import check_output
 from cospan.base.tables import plain
 from cospan.base.types import Floats, Record
 from cospan.decomposition import Blocks
-from cospan.errors import InputError, ModelFileError
+from cospan.errors import InputError
 from cospan.model import (
     Calibration,
     CurvedSets,
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 #: What a model file is called in its header, and its format.
 MODEL = ("cospan model", 5)
-
-Model = TypeVar("Model", JointFrame, SetCosts, "AlignmentAngleClassifier")
 
 
 def save(path: str | os.PathLike[str], model: object) -> Path:
@@ -62,7 +60,7 @@ def save(path: str | os.PathLike[str], model: object) -> Path:
     >>> from cospan import JointFrame, load, save
     >>> frame = JointFrame.fit([[0.0], [1.0], [3.0]], [[5.0], [6.0], [8.0]])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     again = load(save(f"{folder}/frame.safetensors", frame), JointFrame)
+    ...     again = load(save(f"{folder}/frame.safetensors", frame))
     >>> again.n_a, again.n_features
     (3.0, 1)
     """
@@ -71,18 +69,12 @@ def save(path: str | os.PathLike[str], model: object) -> Path:
     return write_parts(path, MODEL, part_of(model) if known else _estimator_parts(model))
 
 
-@overload
-def load(path: str | os.PathLike[str], kind: type[Model]) -> Model: ...
-@overload
-def load(path: str | os.PathLike[str], kind: None = None) -> Any: ...
-def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
+def load(path: str | os.PathLike[str]) -> Any:
     """Read what :func:`save` wrote.
 
     Parameters
     ----------
     path : path
-    kind : JointFrame, SetCosts or AlignmentAngleClassifier, optional
-        What the file must hold: another model is refused, and type checkers know what comes back.
 
     Returns
     -------
@@ -98,22 +90,15 @@ def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
 
     Examples
     --------
-    >>> frame = load("frame.safetensors", JointFrame)  # doctest: +SKIP
+    >>> frame = load("frame.safetensors")  # doctest: +SKIP
     """
-    model = read_parts(path, MODEL, _read)
-    if kind is not None and not isinstance(model, kind):
-        raise ModelFileError(
-            f"{os.fspath(path)} holds {type(model).__name__} where {kind.__name__} is expected; "
-            "load it without a kind, or pass another file."
-        )
-    return model
 
+    def read(reader: Reader) -> Any:
+        if reader.value("kind", str) == "classifier":
+            return _read_estimator(reader)
+        return read_part(reader, JointFrame, SetCosts)
 
-def _read(read: Reader) -> Any:
-    """The model in a model file."""
-    if read.value("kind", str) == "classifier":
-        return _read_estimator(read)
-    return read_part(read, JointFrame, SetCosts)
+    return read_parts(path, MODEL, read)
 
 
 # ---- frames and costs, by one table ------------------------------------------------------------
