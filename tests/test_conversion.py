@@ -119,30 +119,3 @@ def test_tables_whose_columns_are_in_another_order_do_not_mix(table):
     unnamed = JointFrame.fit(table.to_numpy(), 2 * table.to_numpy())
     with pytest.raises(InputError, match="Y has X's columns in another order"):
         relative_procrustes(unnamed, table, turned)
-
-
-# ---- the rows' own digits ---------------------------------------------------------------------
-
-
-def test_the_rank_of_float16_rows_is_judged_by_their_own_digits():
-    rng = np.random.default_rng(1)
-    A = rng.standard_normal((40, 3)) @ rng.standard_normal((3, 10))
-    B = 2 * A
-    halves = A.astype(np.float16), B.astype(np.float16)
-    assert gsvd(*halves).rank == 3
-    assert gsvd(*(torch.asarray(X) for X in halves)).rank == 3
-    assert gsvd(halves[0], B).rank == 3  # the coarser one of two decides
-
-
-@pytest.mark.parametrize(
-    ("rows", "eps"),
-    [
-        (np.eye(3, dtype=np.float16), 2.0**-10),
-        (torch.eye(3, dtype=torch.bfloat16), 2.0**-7),
-        (np.eye(3, dtype=np.float32), 2.0**-23),
-        (np.eye(3, dtype=np.int8), 2.0**-52),
-    ],
-)
-def test_a_summary_remembers_the_eps_of_its_rows(rows, eps):
-    assert Summary.of(rows).eps == eps
-    assert Summary.of_chunks([rows]).eps == eps

@@ -115,7 +115,7 @@ def spoiled(x, row, column, value):
 
 BAD = {
     "complex with a NaN": (lambda x: spoiled(x + 1j, 1, 2, 1j * np.nan), ("NaN", "row 1")),
-    "operator": (aslinearoperator, ("LinearOperator", "gsvds")),
+    "operator": (aslinearoperator, ("LinearOperator", "multiply it out")),
     "object": (lambda x: x.astype(object), ("object",)),
     "text": (lambda x: x.astype(str), ("not numeric",)),
     "one dimension": (lambda x: x[0], ("two dimensions",)),
@@ -161,7 +161,6 @@ def test_no_rows_or_no_columns_give_no_directions(shape, dtype):
     assert f.X.shape == (d, 0)
     for given, back in zip((A, B), f.reconstruct(), strict=True):
         assert np.array_equal(given, back)
-    assert gsvd(A, B, full_matrices=True).U.shape == (p, p)
 
 
 @pytest.mark.parametrize("tol", [-1e-3, 1.0, np.nan, "small", True, [1e-3]])
@@ -186,7 +185,7 @@ def test_byte_order_and_nullable_columns_keep_their_digits():
         assert gsvd(given, given[:50]).c.dtype == np.float64
 
 
-@pytest.mark.parametrize("name", ["full_matrices", "compute_uv", "check_finite"])
+@pytest.mark.parametrize("name", ["compute_uv", "check_finite"])
 def test_flags_are_true_or_false(name):
     with pytest.raises(InputError, match=f"{name} is 1"):
         gsvd(np.eye(2), np.eye(2), **{name: 1})
@@ -232,9 +231,8 @@ def test_the_images_on_which_gesdd_gave_up(mnist):
 # ---- the object that comes out ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [{}, {"full_matrices": True}])
-def test_factors_are_frozen_and_share_no_memory_with_the_input(pair, options):
-    f = gsvd(*pair, **options)
+def test_factors_are_frozen_and_share_no_memory_with_the_input(pair):
+    f = gsvd(*pair)
     with pytest.raises(FrozenInstanceError):
         f.c = None
     for factor in (f.c, f.s, f.H, f.U, f.V):

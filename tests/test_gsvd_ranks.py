@@ -219,12 +219,3 @@ def test_zero_tolerance_with_few_rows():
         for Q, rows in ((f.U, p), (f.V, q)):
             assert Q.shape == (rows, min(rows, d))
             assert np.abs(Q.T @ Q - np.eye(Q.shape[1])).max() < 1e-13
-
-
-@pytest.mark.parametrize("rows", [50, 1100, 5000])
-def test_half_precision_keeps_its_directions(rows):
-    rng = np.random.default_rng(7)
-    A, B = (rng.standard_normal((n, 5)).astype(np.float16) for n in (rows, rows - 10))
-    assert gsvd(A, B).blocks == (0, 5, 0)
-    flat = (rng.standard_normal((rows, 3)) @ rng.standard_normal((3, 8))).astype(np.float16)
-    assert gsvd(flat, flat[::-1]).blocks == (0, 3, 0)

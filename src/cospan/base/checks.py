@@ -13,7 +13,7 @@ from typing import Any, TypedDict, TypeGuard, Unpack
 
 import numpy as np
 
-from cospan.base.arrays import eps, is_array, is_complex, namespace, to_numpy
+from cospan.base.arrays import is_array, is_complex, namespace, to_numpy
 from cospan.base.types import Array, Data
 from cospan.errors import InputError
 
@@ -201,14 +201,8 @@ def _as_floating(array: Array, name: str, allow_complex: bool) -> Array:
         return array if known else xp.astype(array, xp.complex128)
     if array.dtype in (xp.float32, xp.float64):
         return array
-    return xp.astype(array, xp.float32 if _is_half(array) else xp.float64)
-
-
-def _is_half(array: Array) -> bool:
-    if isinstance(array, np.ndarray):
-        return bool(array.dtype == np.float16)
-    xp = namespace(array)
-    return any(array.dtype == getattr(xp, name, None) for name in ("float16", "bfloat16"))
+    half = str(array.dtype).endswith("float16")  # of NumPy or torch, which has a bfloat16 too
+    return xp.astype(array, xp.float32 if half else xp.float64)
 
 
 def check_finite(array: Array, name: str, *, first_row: int = 0) -> None:
@@ -249,11 +243,6 @@ def as_rows(X: object, name: str, **rules: Unpack[RowRules]) -> Array:
     Arrays keep their namespace, device and dtype; integers become float64, float16 float32.
     Nothing is copied that need not be. In messages it is called `name`.
     """
-    return as_rows_with_eps(X, name, **rules)[0]
-
-
-def as_rows_with_eps(X: object, name: str, **rules: Unpack[RowRules]) -> tuple[Array, float]:
-    """`as_rows`, and the eps of X's own dtype: float16 rows in float32 have no more digits."""
     given = _as_array(X, name)
     if given.ndim != 2 and given.shape != (0,):
         one = f"use {name}.reshape(1, -1)" if is_array(X) else f"wrap it in a list, [{name}],"
@@ -271,7 +260,7 @@ def as_rows_with_eps(X: object, name: str, **rules: Unpack[RowRules]) -> tuple[A
         raise InputError(f"{name} has {columns} features where {d} are expected.")
     if rules.get("finite", True):
         check_finite(array, name, first_row=rules.get("first_row", 0))
-    return array, eps(given if _is_half(given) else array)
+    return array
 
 
 def as_weights(weights: object, rows: int, name: str = "sample_weight") -> np.ndarray:

@@ -6,11 +6,7 @@ this module. All tolerances are relative: a multiple of eps times the norm of wh
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-
-_FLOAT32_EPS = 2.0**-23
 
 # ---- ranks and decompositions ------------------------------------------------------------------
 
@@ -37,17 +33,8 @@ PRESENT_SHARE = 0.1
 
 
 def rank_tolerance(rows: int, columns: int, eps: float) -> float:
-    """The default relative tolerance: max(rows, columns) · eps, eps that of the *input's* dtype.
-
-    Half precision is raised to float32 first, so that only the rounding of its entries counts: E
-    with ‖E‖₂ ≤ ‖E‖_F ≤ eps/2 ‖A‖_F ≤ eps/2 √min ‖A‖₂.
-    """
-    most = max(rows, columns, 1)
-    tolerance = most * eps
-    if eps > _FLOAT32_EPS:
-        least = max(min(rows, columns), 1)
-        tolerance = min(tolerance, max(most * _FLOAT32_EPS, math.sqrt(least) * eps))
-    return min(tolerance, LARGEST_TOLERANCE)
+    """The default relative tolerance: max(rows, columns) · eps, eps that of the *input's* dtype."""
+    return min(max(rows, columns, 1) * eps, LARGEST_TOLERANCE)
 
 
 def surely_above(estimate: float, limit: float) -> bool:

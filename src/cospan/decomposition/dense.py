@@ -12,7 +12,7 @@ from cospan.base import arrays, factorizations
 from cospan.base.checks import (
     as_flag,
     as_option,
-    as_rows_with_eps,
+    as_rows,
     as_tol,
     check_names,
     check_same_library,
@@ -21,7 +21,7 @@ from cospan.base.checks import (
 from cospan.base.tolerance import rank_tolerance
 from cospan.base.types import Array, Data
 from cospan.decomposition import notation
-from cospan.decomposition.kernel import Factors, Tolerances, Wanted, decompose
+from cospan.decomposition.kernel import Factors, Tolerances, decompose
 from cospan.errors import InputError
 
 
@@ -38,9 +38,9 @@ class GSVD(Factors):
         The joint frame: its rows are the directions, with full row rank. The first r and the
         last t are orthogonal among themselves, the longest first.
     U : array (p, r + k) or None
-        Orthonormal columns, for the directions that A has; (p, p) with ``full_matrices``.
+        Orthonormal columns, for the directions that A has.
     V : array (q, k + t) or None
-        Orthonormal columns, for the directions that B has; (q, q) with ``full_matrices``.
+        Orthonormal columns, for the directions that B has.
     blocks : Blocks
         ``(r, k, t)``; their sum m is the rank of A and B stacked.
 
@@ -156,7 +156,6 @@ def gsvd(
     *,
     tol: float | None = None,
     compute_uv: bool = True,
-    full_matrices: bool = False,
     check_finite: bool = True,
 ) -> GSVD:
     """Generalized singular value decomposition of two matrices with the same columns.
@@ -185,12 +184,9 @@ def gsvd(
         Relative tolerance for "zero": a direction counts as missing from A when its share of A,
         ``c‖h‖``, is at most ``tol * ‖A‖₂``, and likewise for B; the same `tol`, relative to the
         stacked matrix with A and B scaled to like norms, decides the rank. Default:
-        ``max(rows, d) * eps``, with the eps of the dtype passed, the coarser one of two (half
-        precision: ``sqrt(min(rows, d)) * eps``, as only its rounding of the entries counts).
+        ``max(rows, d) * eps``, with the eps of the dtype passed, the coarser one of two.
     compute_uv : bool
         False leaves out U and V, which saves up to half the time.
-    full_matrices : bool
-        True completes U to (p, p) and V to (q, q); the further columns come last.
     check_finite : bool
         False skips the search for NaN and Inf. Only for data that cannot have any: LAPACK may
         crash or hang on them.
@@ -243,9 +239,9 @@ def gsvd(
     >>> np.rad2deg(f.angles).round(6)
     array([ 0., 45., 90.])
     """
-    wanted = Wanted(as_flag(compute_uv, "compute_uv"), as_flag(full_matrices, "full_matrices"))
+    want_uv = as_flag(compute_uv, "compute_uv")
     A, B, tolerances = _as_pair(A, B, tol, as_flag(check_finite, "check_finite"))
-    found = GSVD(**vars(decompose(A, B, tolerances, wanted)))
+    found = GSVD(**vars(decompose(A, B, tolerances, want_uv)))
     for factor in (found.c, found.s, found.H, found.U, found.V):
         if isinstance(factor, np.ndarray):  # c and s would not fit an H that was changed
             factor.flags.writeable = False
@@ -281,10 +277,8 @@ def _as_pair(A: Data, B: Data, tol: object, finite: bool) -> tuple[Array, Array,
                 f"{name}.toarray() gives all of them if it fits in memory."
             )
     check_names(B, feature_names_of(A), "B", whose="A's")
-    (A, eps_a), (B, eps_b) = (
-        as_rows_with_eps(
-            X, name, allow_empty=True, allow_complex=True, allow_no_columns=True, finite=finite
-        )
+    A, B = (
+        as_rows(X, name, allow_empty=True, allow_complex=True, allow_no_columns=True, finite=finite)
         for X, name in ((A, "A"), (B, "B"))
     )
     check_same_library(A, B)
@@ -293,11 +287,11 @@ def _as_pair(A: Data, B: Data, tol: object, finite: bool) -> tuple[Array, Array,
             f"A has {A.shape[1]} columns and B has {B.shape[1]}; "
             "both need the same features in the same order."
         )
+    one, (p, d), q, eps = as_tol(tol), A.shape, B.shape[0], max(arrays.eps(A), arrays.eps(B))
     if A.dtype != B.dtype:
         xp = arrays.namespace(A, B)
         dtype = xp.result_type(A, B)
         A, B = xp.astype(A, dtype, copy=False), xp.astype(B, dtype, copy=False)
-    one, (p, d), q, eps = as_tol(tol), A.shape, B.shape[0], max(eps_a, eps_b)
     if one is not None:
         return A, B, Tolerances(one, one, one)
     return A, B, Tolerances(*(rank_tolerance(rows, d, eps) for rows in (p + q, p, q)))

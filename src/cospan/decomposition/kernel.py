@@ -62,13 +62,6 @@ class Tolerances(NamedTuple):
     b: float
 
 
-class Wanted(NamedTuple):
-    """Whether to compute U and V, and square ones."""
-
-    uv: bool
-    full: bool
-
-
 @dataclass(frozen=True, eq=False)
 class Factors:
     """``A = U diag(c) H`` and ``B = V diag(s) H``, as `cospan.GSVD` explains them."""
@@ -85,27 +78,26 @@ class _RankInDoubtError(Exception):
     """How many directions a set has does not show in the stack."""
 
 
-def decompose(A: Array, B: Array, tolerances: Tolerances, wanted: Wanted) -> Factors:
+def decompose(A: Array, B: Array, tolerances: Tolerances, want_uv: bool) -> Factors:
     """The GSVD of two arrays of one dtype."""
     if A.shape[1] == 0 or A.shape[0] + B.shape[0] == 0:
-        return _of_nothing(A, B, wanted)
+        return _of_nothing(A, B, want_uv)
     # Exactly zero columns, dead pixels say, have no part in any direction.
     alive = _living_columns(A, B)
     if alive is not None:
         A, B = arrays.pick(A, alive, axis=1), arrays.pick(B, alive, axis=1)
     (A, exponent_a), (B, exponent_b) = _scaled(A), _scaled(B)
-    core = _in_steps(A, B, tolerances, wanted.uv)
-    return _restored(core, alive, (exponent_a, exponent_b), wanted)
+    core = _in_steps(A, B, tolerances, want_uv)
+    return _restored(core, alive, (exponent_a, exponent_b))
 
 
-def _of_nothing(A: Array, B: Array, wanted: Wanted) -> Factors:
+def _of_nothing(A: Array, B: Array, want_uv: bool) -> Factors:
     """The GSVD of a pair without rows or without columns: no directions."""
     none = arrays.real_zeros((0,), A)
     f = Factors(none, none, arrays.zeros((0, A.shape[1]), A), None, None, Blocks(0, 0, 0))
-    if not wanted.uv:
+    if not want_uv:
         return f
-    U, V = (arrays.identity(X.shape[0], X)[:, : None if wanted.full else 0] for X in (A, B))
-    return replace(f, U=U, V=V)
+    return replace(f, U=arrays.zeros((A.shape[0], 0), A), V=arrays.zeros((B.shape[0], 0), B))
 
 
 # ---- a smaller pair ---------------------------------------------------------------------------
@@ -260,9 +252,7 @@ def _living_columns(A: Array, B: Array) -> Bools | None:
     return None if alive.all() else alive
 
 
-def _restored(
-    core: Factors, alive: Bools | None, exponents: tuple[int, int], wanted: Wanted
-) -> Factors:
+def _restored(core: Factors, alive: Bools | None, exponents: tuple[int, int]) -> Factors:
     """The GSVD of the rows as they were given: all columns, their scale, signs.
 
     The largest entry of each row of H becomes positive; U and V take its phase.
@@ -272,8 +262,8 @@ def _restored(
     if core.H.shape[0]:
         largest = xp.argmax(xp.abs(core.H), axis=1)[:, None]
         phase = phases(xp.take_along_axis(core.H, largest, axis=1)[:, 0])
-    U = _left(core.U, phase[: r + k], wanted.full) if wanted.uv else None
-    V = _left(core.V, phase[r:], wanted.full) if wanted.uv else None
+    U = None if core.U is None else core.U * phase[None, : r + k]
+    V = None if core.V is None else core.V * phase[None, r:]
     turned = core.H * arrays.adjoint(phase[None, :])
     c, s, H = _unscaled(replace(core, H=turned), *exponents)
     if alive is not None:  # zero columns are put back
@@ -281,16 +271,6 @@ def _restored(
         padded = xp.concat((H, arrays.zeros((H.shape[0], 1), H)), axis=1)
         H = arrays.pick(padded, place, axis=1)
     return Factors(c, s, H, U, V, core.blocks)
-
-
-def _left(X: Array | None, phase: Array, full: bool) -> Array | None:
-    """A left factor with the phases of its directions, completed to a square one if asked for."""
-    if X is None:
-        return None
-    X *= phase[None, :]
-    if not full or X.shape[0] == X.shape[1]:
-        return X
-    return arrays.namespace(X).concat((X, factorizations.complement(X)), axis=1)
 
 
 def _scaled(X: Array) -> tuple[Array, int]:

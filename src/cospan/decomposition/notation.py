@@ -24,8 +24,8 @@ class MatlabForm(NamedTuple):
     (True, True)
     """
 
-    U: Array  # (p, r + k), or (p, p) from full matrices
-    V: Array  # (q, k + t), or (q, q)
+    U: Array  # (p, r + k)
+    V: Array  # (q, k + t)
     X: Array  # (d, m)
     C: Array  # as many rows as U has columns, m columns
     S: Array
@@ -97,14 +97,11 @@ def julia(f: GSVD) -> JuliaForm:
 
 
 def matlab(f: GSVD) -> MatlabForm:
-    """c rising: every list is reversed. Further columns of U first stand for c = 0."""
-    (U, V), (r, k, t), m = f.left_factors(), f.blocks, f.rank
+    """c rising: every list is reversed."""
+    (U, V), (_, k, t), m = f.left_factors(), f.blocks, f.rank
     xp = arrays.namespace(f.H)
-    spare = U[:, r + k :]
-    lead = min(t, spare.shape[1])
-    U = xp.concat((spare[:, :lead], xp.flip(U[:, : r + k], axis=1), spare[:, lead:]), axis=1)
-    V = xp.concat((xp.flip(V[:, : k + t], axis=1), V[:, k + t :]), axis=1)
-    C = _diagonal(U.shape[1], m, xp.flip(f.c)[t - lead :], t - lead)
+    U, V = xp.flip(U, axis=1), xp.flip(V, axis=1)
+    C = _diagonal(U.shape[1], m, xp.flip(f.c)[t:], t)
     S = _diagonal(V.shape[1], m, xp.flip(f.s)[: k + t], 0)
     return MatlabForm(U, V, xp.flip(arrays.adjoint(f.H), axis=1), C, S)
 

@@ -23,7 +23,7 @@ import scipy.linalg
 import scipy.sparse
 import scipy.sparse.linalg
 
-from cospan.base.checks import as_count, as_option, as_rows_with_eps, as_seed
+from cospan.base.checks import as_count, as_option, as_rows, as_seed
 from cospan.base.tolerance import GRAM_RANK, rank_tolerance
 from cospan.base.types import Data
 from cospan.errors import InputError
@@ -255,7 +255,7 @@ def _as_pair(A: Data, B: Data) -> tuple[_Matrix, _Matrix, np.ndarray | None]:
 def _entries(X: Data, name: str) -> Any:
     """X in double precision, sparse in rows or dense: ARPACK's single one stalls long before."""
     sparse = scipy.sparse.issparse(X)
-    X = X if sparse else as_rows_with_eps(X, name, allow_complex=True)[0]
+    X = X if sparse else as_rows(X, name, allow_complex=True)
     if X.ndim != 2 or 0 in X.shape:
         raise InputError(f"{name} has shape {X.shape}; it needs rows and columns.")
     dtype = np.complex128 if X.dtype.kind == "c" else np.float64

@@ -13,7 +13,7 @@ from cospan.base import arrays
 from cospan.base.checks import (
     as_count,
     as_flag,
-    as_rows_with_eps,
+    as_rows,
     as_seed,
     as_weights,
     check_names,
@@ -30,7 +30,6 @@ from cospan.summary.summary import (
     check_range,
     compacted,
     merged,
-    squares_vanish,
     two_sum,
 )
 
@@ -99,15 +98,15 @@ class SummaryBuilder:
     def take(self, chunk: object) -> None:
         """Take the next rows of a stream; the caller may reuse their memory."""
         name, d = self.options.name, None if self._first is None else int(self._first.shape[1])
-        rows, eps = as_rows_with_eps(chunk, name, d=d, allow_empty=True, first_row=self.count)
+        rows = as_rows(chunk, name, d=d, allow_empty=True, first_row=self.count)
         label = f"{name}, chunk {self._chunks}"
         check_names(chunk, self.feature_names, label, whose="the first chunk's")
         self.feature_names = self.feature_names or feature_names_of(chunk)
         self._chunks += 1
-        self.add(rows, None, eps, reused=True)
+        self.add(rows, None, reused=True)
 
-    def add(self, rows: Array, weights: Floats | None, eps: float, *, reused: bool = False) -> None:
-        """Take rows that `as_rows` has checked, and the eps that they came with."""
+    def add(self, rows: Array, weights: Floats | None, *, reused: bool = False) -> None:
+        """Take rows that `as_rows` has checked."""
         if self._first is None:
             self._first = rows[:0, :]
         elif type(rows) is not type(self._first):
@@ -115,7 +114,7 @@ class SummaryBuilder:
         n = int(rows.shape[0])
         if n == 0:
             return
-        self._eps = max(self._eps, eps)
+        self._eps = max(self._eps, arrays.eps(rows))
         if self._sample is None:
             self._sample = _reservoir_of(rows, self.options)
         self._sample.add(WeightedRows(rows, weights))
@@ -179,17 +178,17 @@ def of_rows(X: object, sample_weight: object, options: SummaryOptions) -> Summar
 
         found: Summary = summary_of(X, of_rows, options, sample_weight)
         return found
-    rows, eps = as_rows_with_eps(X, options.name)
+    rows = as_rows(X, options.name)
     builder.feature_names = feature_names_of(X)
     if sample_weight is None:
-        builder.add(rows, None, eps)
+        builder.add(rows, None)
         return builder.finish()
     weights = as_weights(sample_weight, rows.shape[0])
     if weights.all():
-        builder.add(rows, weights, eps)
+        builder.add(rows, weights)
         return builder.finish()
     counting = np.flatnonzero(weights)
-    builder.add(arrays.pick(rows, counting), weights[counting], eps)
+    builder.add(arrays.pick(rows, counting), weights[counting])
     summary = builder.finish()
     drawn = summary.sample  # its rows are called by their places among all
     drawn = replace(drawn, index=counting[drawn.index], passed=rows.shape[0])
@@ -285,11 +284,10 @@ class BlockSums:
             self._sum.add(parts, weights)
 
 
-def _sum_about_first(parts: list[Array]) -> MomentTree | MomentSum:
-    """What adds up rows about a mean of the first; a tree, where squares would be too small."""
+def _sum_about_first(parts: list[Array]) -> MomentSum:
+    """What adds up rows about a mean of the first."""
     first = arrays.stacked([parts[0][: min(ORIGIN_ROWS, parts[0].shape[0]), :]])
-    origin = arrays.namespace(first).mean(first, axis=0)
-    return MomentTree() if squares_vanish(first - origin[None, :]) else MomentSum(origin)
+    return MomentSum(arrays.namespace(first).mean(first, axis=0))
 
 
 class MomentTree:

@@ -5,8 +5,7 @@ The scatter Σ wᵢ (xᵢ - mean)(xᵢ - mean)ᵀ is held in one of two ways:
 - exact: a factor F with FᵀF equal to it, by QR, triangular once there are d rows.
 - fast: the matrix itself, summed in float64 about a provisional mean. Several times faster, and
   half the digits lost: harmless under shrinkage (`base.tolerance.FAST_SHRINKAGE`), refused without.
-  A factor here too as long as there are fewer rows than features, and where a column's deviations
-  are so small that their squares are no numbers any more.
+  A factor here too as long as there are fewer rows than features.
 """
 
 from __future__ import annotations
@@ -203,13 +202,11 @@ def as_factors(summaries: Sequence[Summary]) -> bool:
     """Whether to compute with factors of these summaries rather than with matrices.
 
     Exact ones have nothing else. Fast ones hold factors where rows are few; a matrix is quicker to
-    work with once all rows together are more than the features. Fast ones of many rows that hold
-    factors have values too small for a matrix.
+    work with once all rows together are more than the features.
     """
     if not all(part.is_factored for part in summaries):
         return False
-    d = summaries[0].n_features
-    few = sum(part.count for part in summaries) < d or any(part.count >= d for part in summaries)
+    few = sum(part.count for part in summaries) < summaries[0].n_features
     return few or all(part.exact for part in summaries)
 
 
@@ -244,8 +241,7 @@ class Moments(NamedTuple):
 def merged(a: Moments, b: Moments, *, factors: bool) -> Moments:
     """Moments of the rows of both.
 
-    With `factors` a factor in any case; else only as long as it has fewer rows than columns, or
-    squares would be too small.
+    With `factors` a factor in any case; else only as long as it has fewer rows than columns.
     """
     n, d = a.n + b.n, int(a.mean.shape[0])
     # Far from 0 the means are rounded by more than the spread allows; their low parts know better.
@@ -253,8 +249,7 @@ def merged(a: Moments, b: Moments, *, factors: bool) -> Moments:
     apart = math.sqrt(a.n * b.n / n) * step
     rows = int(a.scatter.shape[0]) + int(b.scatter.shape[0])
     stays = a.factored and b.factored
-    if stays and not factors and rows + 1 >= d:
-        stays = squares_vanish(a.scatter) or squares_vanish(b.scatter)
+    stays = stays and (factors or rows + 1 < d)
     if not stays:
         first, second = (arrays.gram(x.scatter) if x.factored else x.scatter for x in (a, b))
         scatter = first + second + apart[:, None] * apart[None, :]
@@ -273,15 +268,6 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
-
-
-def squares_vanish(deviations: Array) -> bool:
-    """Are the entries of a column, where it has any but 0, too small for their squares?"""
-    if deviations.shape[0] == 0:
-        return False
-    xp = arrays.namespace(deviations)
-    largest = xp.max(xp.abs(deviations), axis=0)
-    return bool(xp.any((largest > 0) & (largest < SQUARES_KEEP_DIGITS)))
 
 
 def compacted(factor: Array) -> Array:
