@@ -188,7 +188,7 @@ def test_scoring_in_pieces_is_scoring(monkeypatch):
     A, B, Z = rows(300), rows(300, seed=1), rows(500, seed=2)
     frame = JointFrame.fit(A, B)
     whole, left_out = frame.align(Z), frame.left_out(A, "A", sample_weight=np.linspace(0.5, 2, 300))
-    monkeypatch.setattr("cospan.model.scoring.HOST_BYTES", 1)
+    monkeypatch.setattr("cospan.model.scoring.HOST_ENTRIES", 1)
     assert_allclose(frame.align(Z).theta, whole.theta, atol=1e-12)
     pieces = frame.left_out(A, "A", sample_weight=np.linspace(0.5, 2, 300))
     assert_allclose(pieces.theta, left_out.theta, atol=1e-12)
@@ -200,7 +200,7 @@ def test_threads_change_nothing(monkeypatch, dtype):
     A, B = rows(900, d=130, dtype=dtype), rows(800, d=130, seed=1, dtype=dtype)
     expected = JointFrame.fit(A, B, shrinkage=0.1)
     monkeypatch.setattr("cospan.base.arrays.host_threads", lambda *arrays: 3)
-    monkeypatch.setattr("cospan.model.scoring.HOST_BYTES", 1)
+    monkeypatch.setattr("cospan.model.scoring.HOST_ENTRIES", 1)
     pair = [Summary.of_chunks(cut(X, (77, 401)), exact=False) for X in (A, B)]
     found = JointFrame.from_summaries(*pair, shrinkage=0.1)
     atol = 1e-8 if dtype == np.float64 else 2e-5  # radians; 1e-3 degrees
