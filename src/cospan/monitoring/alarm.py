@@ -42,11 +42,6 @@ APART = 3
 BETWEEN = ("relation", "given", "scatter")
 
 
-def slack(windows: int) -> float:
-    """k, what a deviation must exceed to add up."""
-    return float(SLACK + 1 / np.sqrt(windows))
-
-
 def long_run(D: Floats) -> Floats:
     """How many times the variance of a sum of windows exceeds that of independent ones.
 
@@ -82,7 +77,7 @@ def threshold(windows: int, functions: int, rate: float, per_year: float) -> flo
     True
     """
     W, T = min(windows, MOST_SIMULATED), int(min(np.ceil(per_year), MOST_SIMULATED))
-    rng, k, tops = np.random.default_rng(SEED), slack(W), []
+    rng, k, tops = np.random.default_rng(SEED), SLACK + 1 / np.sqrt(W), []
     for phi in np.array(AR, dtype=np.float32):
         X = rng.standard_normal((W + T, SIMULATED // len(AR)), dtype=np.float32)
         for t in range(1, W + T):
@@ -133,7 +128,7 @@ class Alarm:
         tau2 = np.maximum(0.0, between - noise.sum(axis=0) / count)
         g = long_run(D / np.sqrt(tau2 + np.where(use, noise, 1.0)))
         h = threshold(W, max(1, int(judged.sum())), rate, every.per_year) * (1 + RESEMBLING * g / W)
-        return cls(mean, pattern, tau2, g, slack(W), h, judged)
+        return cls(mean, pattern, tau2, g, SLACK + 1 / np.sqrt(W), h, judged)
 
     def z(self, X: Floats, N: Floats, phase: Index) -> Floats:
         """Standardised values of windows; 0 where a function has no rows."""

@@ -54,7 +54,8 @@ def monitor(
     time : column name, optional
         When each row was. Needed for windows of time; by default the profile's column.
     every : {"hour", "day", "week", "month", "year"} or rows, optional
-        How long a window is; a number or ``"1000-rows"`` counts rows. By default the profile's.
+        How long a window is; a number or ``"1000-rows"`` counts rows. By default the profile's, or
+        1,000 rows.
     false_alarms : float, optional
         False alarms a year that are acceptable; default 1. For windows counted in rows: in 365
         windows. It holds for windows that vary as the reference's did, with a memory below a week.
@@ -109,11 +110,6 @@ def _begun(reference: Data, time: str | None, every: Option, options: Record) ->
     elif path and (is_file_of(path, PROFILE) or path.endswith(".cospan")):
         reference = Profile.load(path)
     elif not isinstance(reference, Monitoring | Profile):
-        if every is None:
-            raise InputError(
-                'How long is a window? Say it with every=, for instance every="day" or '
-                'every="1000-rows".'
-            )
         reference = Profile.of(reference, time=time, every=every, **options)
     begun = isinstance(reference, Profile)
     past: Monitoring = Monitoring.begun(reference) if begun else replace(reference, went_on=True)

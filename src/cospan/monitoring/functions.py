@@ -56,12 +56,11 @@ class Watched(NamedTuple):
 
 
 class Read(NamedTuple):
-    """Rows as the plan reads them; values that no measurement has, and those of another type."""
+    """Rows as the plan reads them; how many values of each column no measurement has."""
 
     names: tuple[str, ...]
     readings: tuple[Reading, ...]
     absurd: Mapping[str, int]
-    unread: Mapping[str, int]
 
     def take(self, at: Index | slice) -> Read:
         """Some of the rows."""
@@ -76,7 +75,7 @@ class Read(NamedTuple):
 def read_rows(rows: Data, plan: EncodingPlan | None, names: Sequence[str]) -> Read:
     """Rows as they came, as numbers and codes of levels; NaN where a value is missing."""
     if plan is None:
-        return Read(tuple(names), tuple(Reading(j, "", x) for j, x in enumerate(rows.T)), {}, {})
+        return Read(tuple(names), tuple(Reading(j, "", x) for j, x in enumerate(rows.T)), {})
     encoder = Encoder(plan, np.dtype(np.float64), "", fills=False)
     batch = rows.combine_chunks().to_batches()[0]
     encoded, texts, place = encoder.rows(batch), encoder.watched(batch), 0
@@ -97,8 +96,7 @@ def read_rows(rows: Data, plan: EncodingPlan | None, names: Sequence[str]) -> Re
         readings.append(Reading(own, "", number, levels))
     for (name, part), values in zip(plan.watched, () if texts is None else texts.T, strict=True):
         readings.append(Reading(names.index(name), part, values, related=False))
-    unread = {name: n for name, n in encoder.unseen.items() if plan[name].kind != "category"}
-    return Read(tuple(names), tuple(readings), dict(encoder.absurd), unread)
+    return Read(tuple(names), tuple(readings), dict(encoder.absurd))
 
 
 class Windowed:

@@ -41,8 +41,6 @@ from .windows import Codes, Every, Kept, Rows, as_every, read_windows, taken
 #: Rows that are kept of a reference, rows that are read by the plan at a time, and windows where
 #: nobody says how long they are.
 KEPT_ROWS, READ_ROWS, LENGTH = 5_000, 50_000, "1000-rows"
-#: A column is of another type where more than this share of its values cannot be read.
-UNREAD = 0.5
 #: Repeated rows are a finding above what is usual: by this many deviations, and by this many rows.
 DEVIATIONS, MORE_ROWS = 4, 5
 #: What a file holds as it is.
@@ -152,7 +150,8 @@ class Profile:
         keep = as_count(rows, "rows", least=2)
         if every is None and time is not None:
             raise InputError(
-                'time= needs every= to say how long a window is, for instance every="day".'
+                'How long is a window? Say it with every=, for instance every="day" or '
+                'every="1000-rows".'
             )
         length = as_every(LENGTH if every is None else every)
         kept = read_windows(data, time, length, name, **options)
@@ -216,8 +215,11 @@ class Profile:
             rows = np.diff(edges).tolist()
             for k, n, same in zip(at, rows, _repeated(keys, starts).tolist(), strict=True):
                 found = [one for own in sorted(kept.columns[k]) for one in schema[own]]
-                if read.absurd or read.unread:
-                    found += self._odd_values(kept.of(int(k)), n)
+                if read.absurd:
+                    odd = read_rows(kept.of(int(k)), self.plan, self.names).absurd
+                    found += [
+                        Finding("absurd", c, a=0.0, b=float(x), rows=n) for c, x in odd.items()
+                    ]
                 usual = n * self.repeated
                 if same > MORE_ROWS + usual + DEVIATIONS * np.sqrt(usual):
                     found.append(Finding("repeated rows", detail="within B", a=same, rows=n))
@@ -240,16 +242,6 @@ class Profile:
         known = {*own, *self.plan.inputs, *(column.name for column in self.plan.columns)}
         yield from (Finding("lacking", c, detail=f"{c} is gone") for c in own if c not in columns)
         yield from (Finding("only in", c, detail=f"{c} is new") for c in columns if c not in known)
-
-    def _odd_values(self, rows: Rows, count: int) -> Iterator[Finding]:
-        """Values of a window that no measurement has, and columns of another type."""
-        read = read_rows(rows, self.plan, self.names)
-        for column, n in read.absurd.items():
-            yield Finding("absurd", column, a=0.0, b=float(n), rows=count)
-        for column, n in read.unread.items():
-            if n > UNREAD * count:
-                text = f"{column} cannot be read any more"
-                yield Finding("retyped", column, detail=text, rows=count)
 
     # ---- on the way out ------------------------------------------------------------------------
 

@@ -275,28 +275,25 @@ class Monitoring:
     def windows(self) -> tuple[Window, ...]:
         """Every window in the order of time, also those without data where data was due."""
         codes, counts, digests, values, n = self.measured
-        table, level = self.reference.functions.table, np.full(len(codes), np.nan)
-        judged, level[judged], _ = self._followed
+        judged, levels, _ = self._followed
+        level, table = np.full(len(codes), np.nan), self.reference.functions.table
+        level[judged] = levels
+        few = counts < FEWEST_ROWS
+        why = np.where(few | self._far, "few rows", "cannot judge yet")
+        why[judged] = "judged"
         made = {
             code: Window(code, self.every, findings=(Finding("no data"),)) for code in self._empty()
         }
         first: dict[int, str] = {}  # of each digest the window that has it first
         for k, (code, digest) in enumerate(zip(codes.tolist(), digests.tolist(), strict=True)):
-            one, few = self.met[code], counts[k] < FEWEST_ROWS
-            twin = first.setdefault(digest, one.label)
+            one, label = self.met[code], self.every.label(code)
+            twin = first.setdefault(digest, label)
             own = [Finding("far", rows=one.rows)] if self._far[k] else []
-            own += [] if few or twin == one.label else [Finding("repeated window", detail=twin)]
+            own += [] if few[k] or twin == label else [Finding("repeated window", detail=twin)]
             made[code] = replace(
-                one,
-                findings=tuple(dict.fromkeys((*own, *one.findings))),
-                level=float(level[k]),
-                status="judged"
-                if k in judged
-                else "few rows"
-                if few or self._far[k]
-                else "cannot judge yet",
-                columns=held_columns(table, values[k], n[k]),
-            )
+                one, findings=tuple(dict.fromkeys((*own, *one.findings))), level=float(level[k]),
+                status=str(why[k]), columns=held_columns(table, values[k], n[k]),
+            )  # fmt: skip
         return tuple(made[code] for code in sorted(made))
 
     def _empty(self) -> list[int]:
@@ -309,13 +306,10 @@ class Monitoring:
         if not self.every.timed or not len(codes):
             return []
         slots = np.arange(own.min(), own.max() + 1)
-        had = np.isin(slots, own)
-        due = [
-            had[slots % season == q].sum() >= DUE * (slots % season == q).sum()
-            for q in range(season)
-        ]
+        had, phase = np.isin(slots, own), slots % season
+        due = np.array([had[phase == q].sum() >= DUE * (phase == q).sum() for q in range(season)])
         lacking = np.setdiff1d(np.arange(codes.min(), codes.max()), codes)
-        return [int(code) for code in lacking[np.array(due)[lacking % season]][:MOST_EMPTY]]
+        return [int(code) for code in lacking[due[lacking % season]][:MOST_EMPTY]]
 
     @property
     def alarms(self) -> tuple[Window, ...]:
@@ -420,17 +414,10 @@ class Monitoring:
     def _added_to(self, path: str | os.PathLike[str]) -> Monitoring:
         """What the file holds, with the windows that were read now."""
         there = Monitoring.load(path)
-        old, new, shift = there.measured, self.measured, 0
-        new = new.take(np.isin(new.codes, list(self.latest)))
-        if not self.every.timed and not np.isin(new.digests, old.digests).all():
-            # counted on from the windows of the other process
-            shift = max(0, int(old.codes[-1]) + 1 - int(new.codes[0]))
-        met = {
-            code + shift: replace(self.met[code], code=code + shift) for code in new.codes.tolist()
-        }
-        new = new._replace(codes=new.codes + shift)
+        new = self.measured.take(np.isin(self.measured.codes, list(self.latest)))
+        met = {**there.met, **{code: self.met[code] for code in new.codes.tolist()}}
         notes = tuple(dict.fromkeys([*there.notes, *self.notes]))
-        return replace(self, measured=old.joined(new), met={**there.met, **met}, notes=notes)
+        return replace(self, measured=there.measured.joined(new), met=met, notes=notes)
 
     def _parts(self) -> Parts:
         """What a file holds of it."""

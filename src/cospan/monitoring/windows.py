@@ -49,13 +49,15 @@ WINDOW_ROWS, ALL_BYTES = 1_000, 2**27
 LEAST_ROWS = 32
 #: Cells of a block that is read at once.
 BLOCK_CELLS = 2**21
-#: Windows in a year; windows of rows have no calendar, and a "year" of them is 365.
-PER_YEAR = {"hour": 8766.0, "day": 365.25, "week": 52.18, "month": 12.0, "year": 1.0}
-ROWS_PER_YEAR = 365.0
-#: A pattern repeats after so many windows: the days of a week, the hours of a day.
-SEASON = {"day": 7, "hour": 24}
-#: NumPy's units of time; a week is counted by its Mondays, as 1970 began on a Thursday.
-_UNIT = {"hour": "h", "day": "D", "week": "D", "month": "M", "year": "Y"}
+#: Windows in a year, after how many a pattern repeats (the days of a week, the hours of a day), and
+#: NumPy's unit of time; a week is counted by its Mondays, as 1970 began on a Thursday.
+UNITS = {
+    "hour": (8766.0, 24, "h"),
+    "day": (365.25, 7, "D"),
+    "week": (52.18, 1, "D"),
+    "month": (12.0, 1, "M"),
+    "year": (1.0, 1, "Y"),
+}
 _MONDAY = 3
 _MS_PER_DAY = 86_400_000
 #: How UTC is written at the end of a time.
@@ -78,26 +80,19 @@ class Every:
 
     unit: str
     rows: int = 0
-
-    @property
-    def per_year(self) -> float:
-        """Windows in a year."""
-        return PER_YEAR.get(self.unit, ROWS_PER_YEAR)
+    per_year: float = 365.0  # windows of rows have no calendar
+    season: int = 1
+    numpy_unit: str = ""
 
     @property
     def timed(self) -> bool:
         """Whether windows are cut by time, and not by counting rows."""
         return self.unit != "rows"
 
-    @property
-    def season(self) -> int:
-        """After how many windows a pattern repeats; 1 where none is known."""
-        return SEASON.get(self.unit, 1)
-
     def codes(self, days: Floats) -> Codes:
         """The window of each time, in days since 1970 to the millisecond."""
         instants = np.rint(days * _MS_PER_DAY).astype("datetime64[ms]")
-        found = instants.astype(f"datetime64[{_UNIT[self.unit]}]").view(np.int64)
+        found = instants.astype(f"datetime64[{self.numpy_unit}]").view(np.int64)
         return np.asarray((found + _MONDAY) // 7) if self.unit == "week" else found
 
     def start(self, code: int) -> Any:
@@ -105,7 +100,7 @@ class Every:
         if not self.timed:
             return code * self.rows + 1
         first = 7 * code - _MONDAY if self.unit == "week" else code
-        return np.array(first).astype(f"datetime64[{_UNIT[self.unit]}]")[()]
+        return np.array(first).astype(f"datetime64[{self.numpy_unit}]")[()]
 
     def end(self, code: int) -> Any:
         """When the next one begins, or its last row."""
@@ -125,17 +120,17 @@ class Every:
 def as_every(given: object) -> Every:
     """`every` as users write it: a unit of time, or a number of rows.
 
-    >>> as_every("week"), as_every("1000-rows") == as_every(1000)
-    (Every(unit='week', rows=0), True)
+    >>> as_every("week").unit, as_every("1000-rows") == as_every(1000)
+    ('week', True)
     """
     text = str(given).strip().lower()
-    if text in PER_YEAR:
-        return Every(text)
+    if text in UNITS:
+        return Every(text, 0, *UNITS[text])
     found = re.fullmatch(r"([1-9][0-9_,]{,14})([ -]?rows?)?", text)
     if found is None:
         raise InputError(
             f"{given!r} is not the length of a window; give every= one of "
-            f"{', '.join(PER_YEAR)}, or a number of rows such as 1000-rows."
+            f"{', '.join(UNITS)}, or a number of rows such as 1000-rows."
         )
     return Every("rows", int(re.sub("[_,]", "", found[1])))
 
