@@ -8,7 +8,7 @@ an `alignment`; `directions` and `attribution` say what it is made of. `many` ha
 """
 
 from cospan.model.alignment import Alignment, LeaveOneOut
-from cospan.model.attribution import Attribution, Effect, attribute
+from cospan.model.attribution import Attribution, attribute
 from cospan.model.calibration import (
     Calibration,
     angles_of,
@@ -37,7 +37,7 @@ from cospan.model.typicality import SetRows, Typicality, UsualRows, below_rate
 
 __all__ = [
     "DEFAULTS", "Again", "Alignment", "Attribution", "Calibration", "CurvedSets",
-    "Directions", "Effect", "Geometry", "Given", "JointFrame", "LandmarkMap", "LeaveOneOut",
+    "Directions", "Geometry", "Given", "JointFrame", "LandmarkMap", "LeaveOneOut",
     "ManyFrame", "Parts", "PreparedSets", "Prototypes", "RowMap", "RowsAgain", "ScoreMap",
     "SetCosts", "SetModel", "SetRows", "Settings", "Typicality", "UsualRows", "angles_of",
     "attribute", "below_rate", "calibrated_weights", "extreme_directions",

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -29,15 +28,6 @@ from cospan.model.scoring import Scorer
 
 # Samples explained at once: the passes between the products stay in the cache.
 ROWS_AT_ONCE = 512
-
-
-class Effect(NamedTuple):
-    """What one feature does to the angles of many samples."""
-
-    feature: str
-    column: int
-    mean: float  # of φ: negative pulls to A, positive to B
-    size: float  # the mean of abs(φ)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,21 +61,16 @@ class Attribution:
         """(n,): total - base, below 0 where θ < 45° and above 0 where θ > 45°."""
         return self.total - self.base
 
-    def top(self, n: int = 10) -> tuple[Effect, ...]:
+    def top(self, n: int = 10) -> tuple[str, ...]:
         """The n features with the largest mean of abs(φ) over the samples, largest first.
 
         Sizes, because the pulls of A's and B's samples have opposite signs and would cancel.
         """
-        n = as_count(n, "n")
         if not len(self):
             raise InputError("There are no samples, so no feature leads; explain at least one.")
-        xp = arrays.namespace(self.features)
-        mean = arrays.to_numpy(xp.mean(self.features, axis=0))
-        size = arrays.to_numpy(xp.mean(xp.abs(self.features), axis=0))
-        leading = np.argsort(-size, kind="stable")[:n]
-        return tuple(
-            Effect(self.feature_names[j], int(j), float(mean[j]), float(size[j])) for j in leading
-        )
+        size = arrays.to_numpy(arrays.namespace(self.features).abs(self.features)).mean(axis=0)
+        leading = np.argsort(-size, kind="stable")[: as_count(n, "n")]
+        return tuple(self.feature_names[j] for j in leading)
 
     def __len__(self) -> int:
         return int(self.total.shape[0])
@@ -126,8 +111,8 @@ def attribute(frame: JointFrame, Z: object) -> Attribution:
     >>> parts = attribute(JointFrame.fit(A, B), B)
     >>> parts
     Attribution(500 samples, 4 features, 4 directions)
-    >>> [(effect.feature, round(effect.mean, 2)) for effect in parts.top(1)]
-    [('1', 0.05)]
+    >>> parts.top(1)
+    ('1',)
     >>> bool(np.allclose(parts.features.sum(axis=1), parts.total))
     True
     """
