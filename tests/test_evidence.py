@@ -181,7 +181,7 @@ def test_groups_of_rows_are_relabelled_together():
         (np.ones((5, 2)), np.ones((6, 2)), {}, "constant rows"),
         (np.zeros((0, 2)), np.ones((6, 2)), {}, "A"),
         (np.eye(3), np.eye(6)[:, :3], {}, "A has 3 rows"),
-        (np.eye(6), np.eye(5), {}, "6 features and B has 5"),
+        (np.eye(6), np.eye(5), {}, "B has 5 features where 6 are expected"),
         (np.full((6, 2), np.nan), np.eye(6)[:, :2], {}, "A contains NaN"),
         (np.eye(6), np.eye(6) * 2, {"n_permutations": 18}, "n_permutations"),
         (np.eye(6), np.eye(6) * 2, {"n_permutations": 99.5}, "n_permutations"),

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 #: Rows of a set behind the labellings; differences of single columns are those of all rows given.
 SAMPLE = 2_500
-#: Where the first relabellings show nothing, with a p-value above this, they are all there are: a
-#: p-value of at most 0.05 is still one of all. They are not asked where any |z| is beyond the last.
+#: Where the first relabellings give a p-value above this, they are all there are: one of at most
+#: 0.05 is still one of all. They are left out where any |z| is beyond the last.
 FIRST, NOTHING, CLEARLY = 199, 0.1, 5.0
 #: The power of what would have been seen, and the least spread of a share that it counts with.
 POWER, LEAST_SHARE = 0.8, 0.1
@@ -161,14 +161,13 @@ def find(
         groups = np.concatenate([groups[: n[0]][drawn[0]], groups[n[0] :][drawn[1]]])
     sizes = len(drawn[0]), len(drawn[1])
     values = taken(a, kept[0]), taken(b, kept[1])
-    observed = over_all = _of_all_rows(functions, *values)
-    if sizes == tuple(map(len, kept)) or groups is not None:
-        observed = {}
-    clear = max(map(abs, (observed or over_all).values()), default=0.0) > CLEARLY
+    over_all = _of_all_rows(functions, *values)
+    sampled = sizes != tuple(map(len, kept)) and groups is None
+    clear = max(map(abs, over_all.values()), default=0.0) > CLEARLY
     counts = [FIRST, permutations] if permutations > FIRST and not clear else [permutations]
     for permutations in counts:
         labellings = Labellings.draw(*sizes, permutations, seed, groups)
-        evidence = weigh(functions, labellings, observed)
+        evidence = weigh(functions, labellings, over_all if sampled else {})
         if evidence.p > NOTHING:
             break
     blamed, order = blame_columns(functions, evidence, sizes[0])
@@ -275,14 +274,8 @@ def shift_test(
     >>> shift_test(A, rng.normal(size=(120, 5))).pvalue > 0.05
     True
     """
-    a, b = (
-        np.asarray(to_numpy(as_rows(rows, name)), dtype=np.float64)
-        for rows, name in ((A, "A"), (B, "B"))
-    )
-    if a.shape[1] != b.shape[1]:
-        raise InputError(
-            f"A has {a.shape[1]} features and B has {b.shape[1]}; both sets need the same features."
-        )
+    a = np.asarray(to_numpy(as_rows(A, "A")), dtype=np.float64)
+    b = np.asarray(to_numpy(as_rows(B, "B", d=a.shape[1])), dtype=np.float64)
     names = feature_names_of(A)
     check_names(B, names, "B", whose="A's")
     if min(len(a), len(b)) < FEWEST_ROWS:

@@ -73,14 +73,14 @@ WITHIN, LEAST_LOG_P = (1e-12, 1 - 1e-9), -600.0
 
 _Real = TypeVar("_Real", np.float32, np.float64)
 
-Table: TypeAlias = NDArray[np.float32]  # (m, 1 + B): a row for each function, or (1 + B, n)
+Matrix: TypeAlias = NDArray[np.float32]  # (m, 1 + B): a row for each function, or (1 + B, n)
 
 
 @dataclass(frozen=True)
 class Labellings:
     """The true labels and random ones: 1 where a row belongs to A, (1 + B, n)."""
 
-    labels: Table
+    labels: Matrix
     grouped: bool = False  # whole groups of rows were relabelled
 
     @classmethod
@@ -115,13 +115,13 @@ class Labellings:
         n_a, n = self.n_a.astype(np.float64), self.labels.shape[1]
         return np.asarray(np.sqrt(n_a * (n - n_a) / n), dtype=np.float32)
 
-    def means(self, values: NDArray[np.float32]) -> tuple[Table, Table]:
+    def means(self, values: NDArray[np.float32]) -> tuple[Matrix, Matrix]:
         """Means over A and over B of every row of values (m, n), for every labelling."""
         sums = values @ self.labels.T
         rest = values.sum(axis=1)[:, None] - sums
         return sums / self.n_a, rest / (np.float32(values.shape[1]) - self.n_a)
 
-    def differences(self, values: NDArray[np.float32]) -> Table:
+    def differences(self, values: NDArray[np.float32]) -> Matrix:
         """Differences of these means, A less B, as z of functions that are standardised."""
         # s/a - (t - s)/b = s (1/a + 1/b) - t/b: one pass over the sums
         n = np.float32(values.shape[1])
@@ -149,9 +149,7 @@ class Evidence:
     needed: Floats  # |z| from which on its p-value would be at most 0.05
 
 
-def weigh(
-    rows: RowFunctions, labellings: Labellings, observed: dict[Function, float] | None = None
-) -> Evidence:
+def weigh(rows: RowFunctions, labellings: Labellings, observed: dict[Function, float]) -> Evidence:
     """Compare the means of all functions under all labellings.
 
     `observed` has z of some functions from more rows than those at hand, for the true labels.
@@ -167,13 +165,13 @@ def weigh(
     if labellings.grouped:  # rows of a group resemble each other: z is wider than 1
         Z /= np.maximum(Z.std(axis=1, keepdims=True), SAME_Z)
     for k, function in enumerate(functions):
-        if observed and function in observed:
+        if function in observed:
             Z[k, 0] = observed[function]
     return _concluded(rows, functions, Z, _joint(rows, labellings, functions, Z))
 
 
 def _concluded(
-    rows: RowFunctions, functions: list[Function], Z: Table, joint: dict[str, Floats]
+    rows: RowFunctions, functions: list[Function], Z: Matrix, joint: dict[str, Floats]
 ) -> Evidence:
     family = np.array([one.family for one in functions], dtype=np.intp)
     c1 = np.array([one.column for one in functions], dtype=np.intp)
@@ -240,7 +238,7 @@ def _step_down(log_p: Floats) -> tuple[Floats, float]:
     return adjusted, number
 
 
-def _differences(block: Block, labellings: Labellings) -> Table:
+def _differences(block: Block, labellings: Labellings) -> Matrix:
     """z of every function for every labelling; of rare 0/1 functions by the exact mid-p."""
     Z = labellings.differences(block.values)
     # The others have as many values as there are rows, or more than two.
@@ -292,7 +290,7 @@ def _log_choose(n: int, k: NDArray[np.intp] | int) -> Floats:
     return np.asarray(np.where(inside == k, ways - special.gammaln(n - inside + 1.0), -np.inf))
 
 
-def _correlations(rows: RowFunctions, labellings: Labellings) -> tuple[list[Function], Table]:
+def _correlations(rows: RowFunctions, labellings: Labellings) -> tuple[list[Function], Matrix]:
     """Differences of the sets' correlations of scores, each about its own mean and spread."""
     scores = rows.scores
     if len(scores.column) < 2:
@@ -334,7 +332,7 @@ def _correlations(rows: RowFunctions, labellings: Labellings) -> tuple[list[Func
 
 
 def _joint(
-    rows: RowFunctions, labellings: Labellings, functions: list[Function], Z: Table
+    rows: RowFunctions, labellings: Labellings, functions: list[Function], Z: Matrix
 ) -> dict[str, Floats]:
     """Log tail probabilities of what all columns say together; see JOINT."""
     R = rows.scores.correlation
