@@ -108,12 +108,12 @@ def test_moments_are_taken_about_each_sets_own_mean():
     assert np.abs(linear.sigma - plain.sigma).max() > 0.1
 
 
-def test_a_given_centre_and_the_choices_of_the_costs_are_kept():
+def test_the_centre_and_the_choices_of_the_costs_are_kept():
     rng = np.random.default_rng(10)
     sets = [rng.normal(size=(30, 4)) * rng.uniform(0.3, 3, 4) for _ in range(3)]
     summaries = [Summary.of(X) for X in sets]
-    center = np.arange(4.0)
-    costs = SetCosts.from_summaries(summaries, span="linear", center=center, shrinkage=0.2)
+    costs = SetCosts.from_summaries(summaries, span="linear", shrinkage=0.2)
+    center = costs.geometry.center
     found = ManyFrame.of_costs(summaries, costs, "xyz")
     direct = ManyFrame.fit([X - center for X in sets], span="linear", center="none", shrinkage=0.2)
     assert found.names == ("x", "y", "z")

@@ -123,12 +123,6 @@ def test_what_is_automatic_is_chosen_anew_and_reported(sets):
     assert row(study, "shrinkage").shrinkage == 0.3
 
 
-def test_a_given_centre_is_named_so(sets):
-    study = sensitivity(*sets, over={"center": [np.zeros(5), "none"]}, shrinkage=0.1, span="linear")
-    assert study.rows[1].value == "given"
-    assert study.rows[1].mean_degrees == study.rows[2].mean_degrees
-
-
 def test_equal_angles_have_no_rank_correlation(sets):
     A, B, _ = sets
     study = sensitivity(A, B, A[:1], over={"units": ["own"]}, shrinkage=0.1)

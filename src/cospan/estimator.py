@@ -45,7 +45,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         log-loss of the probabilities, and leaves its default only where that is clearly better.
     threshold : float in [0, π/2]
         θ in radians that separates two classes.
-    center : {"pooled", "each", "none"} or array (d,)
+    center : {"pooled", "each", "none"}
         For the linear span; see :meth:`cospan.JointFrame.fit`.
     balance : bool
         For the linear span: give all classes equal weight, whatever their sizes.
@@ -95,7 +95,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
         dof: float | str = "auto",
         calibrate: bool | None = None,
         threshold: float = math.pi / 4,
-        center: object = "pooled",
+        center: str = "pooled",
         balance: bool = True,
         tol: float | None = None,
         curve: str | None = "auto",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from difflib import get_close_matches
 from typing import NamedTuple
 
@@ -84,8 +84,7 @@ class Settings(SetSettings):
 
     def as_dict(self) -> dict[str, object]:
         """The settings as plain values."""
-        center = self.center if isinstance(self.center, str) else "given"
-        return {**asdict(replace(self, center=None)), "center": center}
+        return asdict(self)
 
     def are_exact(self, n_rows: int | None, n_features: int) -> bool:
         """Whether summaries are by QR instead of Gram matrices: where only then digits suffice."""

@@ -165,8 +165,7 @@ class Comparison:
         g = self.fitted.geometry
         given: Record = {"units": g.units, "pooling": g.pooling, "dof": g.dof}
         if not g.affine:
-            center = g.center if g.center_mode == "given" else g.center_mode
-            given = {"center": center, "balance": g.balance}
+            given = {"center": g.center_mode, "balance": g.balance}
         return AlignmentAngleClassifier.from_fitted(
             self.fitted,
             np.array(self.names),

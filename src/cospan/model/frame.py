@@ -96,7 +96,7 @@ class JointFrame(SetModel):
         dof: float | str = "auto",
         calibrate: bool | None = None,
         preset: str | None = None,
-        center: object = "pooled",
+        center: str = "pooled",
         balance: bool = True,
         tol: float | None = None,
         curve: str | None = None,
@@ -128,7 +128,7 @@ class JointFrame(SetModel):
         preset : {"paper"}, optional
             The paper's method: the linear span, each set centred at its own mean, no balance, no
             shrinkage, raw angles.
-        center : {"pooled", "each", "none"} or array (d,)
+        center : {"pooled", "each", "none"}
             For the linear span: what is taken off A, B and new samples. ``"pooled"``: the midpoint
             of the two means when balanced, else the mean of all rows. ``"each"``: each set loses
             its own mean, new samples nothing.

@@ -37,7 +37,7 @@ class Geometry:
 
     span: str  # ``"affine"`` or ``"linear"``
     center: Array  # (d,): the origin of coordinates; taken off every sample
-    #: ``"own"`` for the affine span; ``"pooled"``, ``"each"``, ``"none"`` or ``"given"``
+    #: ``"own"`` for the affine span; ``"pooled"``, ``"each"`` or ``"none"``
     center_mode: str
     means: Array  # (K, d)
     balance: bool  # whether a set's moments are divided by its size. Always, in the affine span.
@@ -155,7 +155,7 @@ class PreparedSets:
         self,
         summaries: Sequence[Summary],
         span: str = "affine",
-        center: object = "pooled",
+        center: str = "pooled",
         balance: bool = True,
         tol: float | None = None,
         labels: Sequence[str] | None = None,
@@ -171,11 +171,9 @@ class PreparedSets:
         shares = np.ones(len(sizes)) if balance else sizes
         middle = first + arrays.like(shares / shares.sum(), first) @ (stacked - first[None, :])
         mode, at = "own", middle
-        if not affine and isinstance(center, str):
+        if not affine:
             mode = as_option(center, "center", ("pooled", "each", "none"))
             at = middle if center == "pooled" else 0 * first
-        elif not affine:
-            mode, at = "given", arrays.like(_as_center(center, int(first.shape[0])), first)
         self.summaries = summaries
         self.eps = max(part.eps for part in summaries)
         self.positions = Geometry(
@@ -194,8 +192,7 @@ class PreparedSets:
         cls, g: Geometry, summaries: Sequence[Summary], labels: Sequence[str] | None = None
     ) -> PreparedSets:
         """Sets prepared as those of a geometry were."""
-        center = g.center if g.center_mode == "given" else g.center_mode
-        return cls(summaries, g.span, center, g.balance, g.tol, labels)
+        return cls(summaries, g.span, g.center_mode, g.balance, g.tol, labels)
 
     def working(self, units: str) -> WorkingSets:
         """The sets' moments in these units."""
@@ -375,17 +372,3 @@ def _common_names(summaries: Sequence[Summary], labels: Sequence[str]) -> tuple[
                 "bring the columns into the same order."
             )
     return names
-
-
-def _as_center(center: object, d: int) -> Floats:
-    """A vector of d finite numbers."""
-    wanted = f"it must be a vector of {d} numbers, or 'pooled', 'each' or 'none'."
-    try:
-        vector = np.asarray(arrays.to_numpy(center), dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"center is {center!r}; {wanted}") from None
-    if vector.shape != (d,):
-        raise InputError(f"center has shape {vector.shape}; {wanted}")
-    if not math.isfinite(float(vector.sum())):
-        raise InputError(f"center is not finite at feature {np.argmin(np.isfinite(vector))}.")
-    return vector

@@ -28,7 +28,7 @@ class Given(TypedDict, total=False):
     dof: float | str
     calibrate: bool | None
     preset: str | None
-    center: object
+    center: str
     balance: bool
     tol: float | None
     curve: str | None
@@ -57,7 +57,7 @@ class Settings:
     pooling: float | str = "auto"
     dof: float | str = "auto"
     calibrate: bool | None = None
-    center: object = "pooled"
+    center: str = "pooled"
     balance: bool = True
     tol: float | None = None
     curve: str | None = "auto"

@@ -121,7 +121,7 @@ FIELDS: dict[type, Mapping[str, Any]] = {
     Geometry: {
         "span": ("affine", "linear"),
         "center": "d",
-        "center_mode": ("own", "pooled", "each", "none", "given"),
+        "center_mode": ("own", "pooled", "each", "none"),
         "sizes": "K",
         "means": "K d",
         "unit": "d",
@@ -252,6 +252,4 @@ def _read_estimator(read: Reader) -> AlignmentAngleClassifier:
         raise unfit("classes")
     if set(parameters) != set(AlignmentAngleClassifier().get_params(deep=False)):
         raise unfit("parameters")
-    if isinstance(parameters["center"], list):
-        parameters = {**parameters, "center": np.array(parameters["center"], dtype=np.float64)}
     return AlignmentAngleClassifier.from_fitted(model, classes, **parameters)
