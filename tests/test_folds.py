@@ -107,17 +107,6 @@ def test_chunks_give_the_same_scores():
         assert_allclose(mine.kept.typicality, group.kept.typicality, atol=1e-10)
 
 
-def test_workers_deal_as_here():
-    da = pytest.importorskip("dask.array")
-    A, B = pair()
-    found = compare(A, B, **SETTLED, **QUICK)
-    lazy = compare(*(da.from_array(X, chunks=(37, 4)) for X in (A, B)), **SETTLED, **QUICK)
-    for mine, group in zip(lazy.groups, found.groups, strict=True):
-        assert_array_equal(mine.kept.dealt, group.kept.dealt)
-        assert_allclose(mine.alignment.theta, group.alignment.theta, atol=1e-9)
-    assert float(lazy.size) == pytest.approx(float(found.size), abs=1e-9)
-
-
 def test_more_sets_and_classes_of_one_table_have_the_same_folds():
     A, B = pair()
     two = compare(A, B, **QUICK)

@@ -23,9 +23,9 @@ from cospan.base import arrays
 from cospan.base.checks import as_rows, as_weights, check_names, feature_names_of
 from cospan.errors import InputError
 from cospan.model import Alignment, JointFrame, RowMap, mapped_summary
-from cospan.summary import FoldedSummary, Summary, SummaryBuilder, SummaryOptions
+from cospan.summary import Summary, SummaryOptions
 
-__all__ = ["aligned", "into_folds", "summary_of", "through"]
+__all__ = ["aligned", "summary_of", "through"]
 
 Lazy: TypeAlias = Any  # a Dask array, dataframe or delayed block of one: Dask has no types
 #: What makes a summary, of one kind or another, of rows, their weights, and options.
@@ -82,19 +82,6 @@ def _options_of(
     if numbers is None or options.first_row is None:
         return options._replace(seed=options.seed + i)
     return options._replace(first_row=options.first_row + numbers[i])
-
-
-def into_folds(n_folds: int) -> Maker:
-    """Makes summaries of the folds that rows are dealt to by their running number."""
-    return partial(_folded, n_folds=n_folds)
-
-
-def _folded(
-    rows: Lazy, weights: np.ndarray | None, options: SummaryOptions, n_folds: int
-) -> FoldedSummary:
-    builder = SummaryBuilder(options, n_folds=n_folds)
-    builder.take(rows)
-    return builder.folded()
 
 
 def through(mapping: RowMap) -> Maker:

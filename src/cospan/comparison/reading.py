@@ -17,7 +17,6 @@ from cospan.base.keys import Keys, mixed, row_keys, text_keys
 from cospan.base.types import Index
 from cospan.comparison.opening import Opened, Progress
 from cospan.data import Chunk, Source, read_ahead
-from cospan.distributed import into_folds, summary_of
 from cospan.errors import InputError
 from cospan.evidence import columns_of, read_columns, repeated_rows
 from cospan.model import RowMap, mapped_summary
@@ -56,6 +55,12 @@ class KeptRows(NamedTuple):
     dealt: Index  # the fold of each
     total: int  # rows that came
 
+    def at(self, place: Index) -> KeptRows:
+        """Some of them."""
+        if len(place) == len(self.dealt):
+            return self
+        return self._replace(chunk=self.chunk.take(place), dealt=self.dealt[place])
+
 
 class ReadSet(NamedTuple):
     """A set after one pass."""
@@ -64,12 +69,13 @@ class ReadSet(NamedTuple):
     summary: Summary  # of all rows
     folds: FoldedSummary  # of all rows, or of those kept where these were dealt by keys
     kept: KeptRows
-    studied: KeptRows
+    sample: Index  # places of the rows of the summaries' sample among those kept
+    studied: KeptRows  # the same rows in the order in which they came
 
     @property
     def complete(self) -> bool:
         """Whether all rows are studied."""
-        return len(self.studied.dealt) == self.kept.total
+        return len(self.sample) == self.kept.total
 
 
 @dataclass
@@ -82,19 +88,14 @@ class ReadSets:
     copies: bool = True  # whether a row that is repeated counts as often
     _mapped: tuple[RowMap, list[FoldedSummary]] | None = None
 
-    @property
-    def complete(self) -> bool:
-        """Whether all rows of all sets are studied."""
-        return all(one.complete for one in self.sets)
-
     def mapped(self, mapping: RowMap) -> list[FoldedSummary]:
         """Summaries of studied rows seen through a map: enough for some hundred features."""
         if self._mapped is None or self._mapped[0] is not mapping:
-            none, nowhere = RowSample.empty(mapping.n_features), np.zeros(0, dtype=np.intp)
             folds = [
                 _by_fold(one.studied, self.n_folds, lambda X: mapped_summary(X, None, mapping))
                 for one in self.sets
             ]
+            none, nowhere = RowSample.empty(mapping.n_features), np.zeros(0, dtype=np.intp)
             self._mapped = mapping, [FoldedSummary(parts, none, nowhere) for parts in folds]
         return self._mapped[1]
 
@@ -108,7 +109,7 @@ class Again:
 
     @property
     def at_hand(self) -> bool:
-        return self.sets.complete
+        return all(one.complete for one in self.sets.sets)
 
     def __call__(self, mapping: RowMap) -> list[Summary]:
         folds = self.sets.mapped(mapping)
@@ -130,45 +131,35 @@ def read_sets(opened: Opened, exact: bool, progress: Progress | None) -> ReadSet
     """One pass over each source; rows that belong together end up in one fold."""
     n_folds = min(fold_count(one.n_features, one.n_rows) for one in opened.sources)
     first, names = opened.first, opened.names
-    size = _sample_size(opened)
-    # Numbered rows: the sample is the same wherever the rows are read, and in whatever order.
-    options = [SummaryOptions(exact, size, SAMPLE_SEED, name, first_row=0) for name in names]
-    beside: list[Reservoir[Chunk]] = [Reservoir(size, SAMPLE_SEED) for _ in names]
+    # Builders draw the same numbers: the rows of their samples are among those kept.
+    studied = rows_within(STUDIED_BYTES, first.n_features, STUDIED_ROWS)
     growing = [
         SummaryBuilder(
-            one, n_folds=n_folds, feature_names=first.feature_names, small=opened.by_class
+            SummaryOptions(exact, studied, SAMPLE_SEED, name, first_row=0),
+            n_folds=n_folds,
+            feature_names=first.feature_names,
+            small=opened.by_class,
         )
-        for one in options
+        for name in names
     ]
-    lazy: dict[int, FoldedSummary] = {}
+    kept: list[Reservoir[Chunk]] = [Reservoir(_sample_size(opened), SAMPLE_SEED) for _ in names]
     for number, source in enumerate(opened.sources):
-        if source.lazy is not None:  # a Dask collection: its workers summarise, and that comes here
-            lazy[number] = summary_of(source.lazy, into_folds(n_folds), options[number])
-            continue
         stage = f"reading {source.name if opened.by_class else names[number]}"
         for chunk in watched(source, stage, progress):
             for k, part in opened.parts_of(number, chunk):
-                beside[k].add(part._replace(rows=None))
                 growing[k].take(part.rows)
+                kept[k].add(part)
     sets = []
-    for k, name in enumerate(names):
-        seen = lazy[k].whole.count if k in lazy else growing[k].count
-        if seen < 2:
+    for name, builder, reservoir in zip(names, growing, kept, strict=True):
+        if builder.count < 2:
             advice = " Take another column as label=, or two classes by a= and b=."
             raise InputError(
-                f"{name} has {'one row' if seen else 'no rows'}; a set needs at least 2, better "
-                f"30.{advice if opened.by_class else ''}"
+                f"{name} has {'one row' if builder.count else 'no rows'}; a set needs at least 2, "
+                f"better 30.{advice if opened.by_class else ''}"
             )
-        folds = lazy[k] if k in lazy else growing[k].folded()
-        order = np.argsort(folds.sample.index)
-        rows, places = folds.sample.rows[order], folds.sample.index[order]
-        chunk = Chunk(rows, places)
-        if k not in lazy:
-            # The folds drew the same numbers for their sample: its rows have the names kept here.
-            found = beside[k].result().take(np.searchsorted(beside[k].positions, places))
-            chunk = found._replace(rows=rows.astype(first.dtype, copy=False))
-        kept = KeptRows(chunk, folds.dealt[order], int(seen))
-        sets.append(_some_studied(name, folds, kept, order))
+        folds, rows = builder.folded(), _kept_rows(reservoir, n_folds)
+        place = np.searchsorted(reservoir.positions, folds.sample.index)
+        sets.append(ReadSet(name, folds.whole, folds, rows, place, rows.at(np.sort(place))))
     return _dealt_together(ReadSets(opened, sets, n_folds), exact)
 
 
@@ -181,7 +172,12 @@ def read_further(
         kept.add(chunk)
     if kept.seen == 0:
         raise InputError(f"{opened.name_z} has no rows to score; check the file and its filters.")
-    return KeptRows(kept.result(), dealt_by_number(kept.positions, n_folds), kept.seen)
+    return _kept_rows(kept, n_folds)
+
+
+def _kept_rows(kept: Reservoir[Chunk], n_folds: int) -> KeptRows:
+    dealt = dealt_by_number(kept.positions, n_folds)
+    return KeptRows(kept.result(), dealt, kept.seen)
 
 
 def _sample_size(opened: Opened) -> int:
@@ -190,18 +186,6 @@ def _sample_size(opened: Opened) -> int:
     within = max(STUDIED_BYTES, int(share * SAMPLE_BYTES))
     most = max(STUDIED_ROWS, int(share * SAMPLE_ROWS))
     return rows_within(within, opened.first.n_features, most)
-
-
-def _some_studied(name: str, folds: FoldedSummary, kept: KeptRows, order: Index) -> ReadSet:
-    """A set whose first rows by priority are studied; `order` are the places of those kept."""
-    size = rows_within(STUDIED_BYTES, folds.sample.rows.shape[1], STUDIED_ROWS)
-    if len(order) <= size:
-        return ReadSet(name, folds.whole, folds, kept, kept)
-    first = np.arange(len(order)) < size
-    few = FoldedSummary(folds.parts, folds.sample.taken(first), folds.dealt[first])
-    place = np.flatnonzero(first[order])
-    studied = kept._replace(chunk=kept.chunk.take(place), dealt=kept.dealt[place])
-    return ReadSet(name, few.whole, few, kept, studied)
 
 
 def watched(source: Source, stage: str, progress: Progress | None) -> Iterator[Chunk]:
@@ -237,19 +221,15 @@ def _dealt_together(read: ReadSets, exact: bool) -> ReadSets:
 
 
 def _dealt_by_key(one: ReadSet, read: ReadSets, salt: int, exact: bool) -> ReadSet:
-    kept, studied = (
-        part._replace(dealt=dealt_by_key(_keys_of(part.chunk), read.n_folds, salt))
-        for part in (one.kept, one.studied)
-    )
+    kept = one.kept
+    kept = kept._replace(dealt=dealt_by_key(_keys_of(kept.chunk), read.n_folds, salt))
     options, names = SummaryOptions(exact, sample_size=0), read.opened.first.feature_names
     parts = _by_fold(
         kept, read.n_folds, lambda X: replace(of_rows(X, None, options), feature_names=names)
     )
-    sample = one.folds.sample
-    dealt = studied.dealt[np.argsort(np.argsort(sample.index))]
-    folds = FoldedSummary(parts, sample, dealt)
+    folds = FoldedSummary(parts, one.folds.sample, kept.dealt[one.sample])
     summary = folds.whole if len(kept.dealt) == kept.total else one.summary
-    return ReadSet(one.name, summary, folds, kept, studied)
+    return ReadSet(one.name, summary, folds, kept, one.sample, kept.at(np.sort(one.sample)))
 
 
 def _keys_of(chunk: Chunk) -> Keys:

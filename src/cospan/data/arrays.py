@@ -88,7 +88,7 @@ class ArrayRows(Source):
 
 
 class DaskRows(Source):
-    """Rows of a Dask array: read block by block, or left to the workers (`lazy`)."""
+    """Rows of a Dask array, read block by block."""
 
     def __init__(self, array: Data, options: Options, name: str) -> None:
         if any(x is not None for x in (options.label, options.columns, options.groups)):
@@ -101,7 +101,7 @@ class DaskRows(Source):
         rows, width = array.shape  # NaN where the sizes of chunks are not known
         known = int(rows) if isinstance(rows, int | np.integer) else None
         super().__init__(name, options, (known, width), float_type(array.dtype, name))
-        self.lazy = self._array = array
+        self._array = array
 
     def _blocks(self, size: int, met: list[Note]) -> Iterator[Chunk]:
         start = 0

@@ -187,8 +187,6 @@ class Source:
     plan: EncodingPlan | None = None
     #: What the columns of the set (or of each class) hold, where the plan was learned from it
     profiles: tuple[SetProfile, ...] = ()
-    #: The rows as Dask's workers have them, where nothing has to be done to them
-    lazy: Data = None
     known: tuple[Note, ...] = ()  # when it was opened
     met: tuple[Note, ...] = ()  # in the last pass over the rows
     _changes: tuple[SchemaChange, ...] = ()

@@ -95,13 +95,6 @@ class FoldedSummary:
         others = [part for k, part in enumerate(self.parts) if k != fold]
         return replace(_together(others), sample=self.sample.taken(self.dealt != fold))
 
-    def __add__(self, other: FoldedSummary) -> FoldedSummary:
-        """Rows dealt by number, and the rows after them."""
-        pairs = zip(self.parts, other.parts, strict=True)
-        parts = [a if b is None else b if a is None else a + b for a, b in pairs]
-        sample = self.sample.merged(other.sample)
-        return FoldedSummary(tuple(parts), sample, dealt_by_number(sample.index, len(parts)))
-
 
 def _together(parts: Sequence[Summary | None]) -> Summary:
     """The summary of all parts; of fewer rows than features it holds the rows, if they do."""
