@@ -21,9 +21,8 @@ def as_text(separator):
 def arrow_table():
     import pyarrow as pa
 
-    lists = pa.array([[float(i), 2.0] for i in range(40)])
     dates = np.datetime64("2020-01-01", "s") + np.arange(40).astype("m8[D]")
-    columns = {"alpha": ROWS[:, 0], "bravo": ROWS[:, 1], "lists": lists, "when": dates}
+    columns = {"alpha": ROWS[:, 0], "bravo": ROWS[:, 1], "when": dates}
     texts = pa.array(list(CLASSES))
     return pa.table({**columns, "kind": texts, "coded": texts.dictionary_encode()})
 

@@ -162,22 +162,6 @@ def idx(tmp, content, name="x-images-idx3-ubyte"):
 IDX_HEADER = struct.pack(">BBBBIII", 0, 0, 8, 3, 2, 2, 2)
 
 
-def hdf5(tmp, **arrays):
-    import h5py
-
-    with h5py.File(tmp / "x.h5", "w") as file:
-        for name, array in arrays.items():
-            file[name] = array
-    return tmp / "x.h5"
-
-
-def safetensors(tmp):
-    from safetensors.numpy import save_file
-
-    save_file({"x": X, "z": X}, tmp / "x.safetensors")
-    return tmp / "x.safetensors"
-
-
 def with_value(value, dtype=float):
     bad = X.astype(dtype)
     bad[2, 1] = value
@@ -209,7 +193,6 @@ BAD = {
         lambda t: (parquet(t), write(t / "x.csv", "a\n1"), t)[2], ".csv", ".parquet"
     ),
     "unknown ending": bad(lambda t: write(t / "x.doc", "hi"), "x.doc", "Parquet"),
-    "a pickle": bad(lambda t: write(t / "x.pkl", b"\x80\x04K."), "x.pkl", "is none of"),
     "one image": bad(lambda t: images(t) / "good0.png", "a folder"),
     "device": bad(lambda t: "/dev/null", "/dev/null", "neither"),
     "part of a file without parts": bad(lambda t: f"{npy(t)}::x", "no part 'x'", error=InputError),
@@ -234,9 +217,6 @@ BAD = {
     "parquet called csv": bad(lambda t: parquet(t, name="x.csv"), "not begin like text"),
     "parquet without rows": bad(lambda t: parquet(t, TABLE.slice(0, 0)), "x.parquet", "no rows"),
     "truncated arrow": bad(truncated_arrow, "x.arrow"),
-    "old feather": bad(
-        lambda t: write(t / "x.feather", b"FEA1" + bytes(20)), "not begin like Arrow"
-    ),
     "files with different columns": bad(
         lambda t: two_tables(t, TABLE.drop_columns(["b"])), "1.parquet", "'b'"
     ),
@@ -278,11 +258,6 @@ BAD = {
     "pickled npz": bad(pickled_npz, "x.npz", "pickled"),
     "damaged npz": bad(damaged_npz, "x.npz"),
     "zip without arrays": bad(lambda t: write(t / "x.npz", b"PK\x05\x06" + bytes(18)), "no array"),
-    # containers
-    "safetensors of nonsense": bad(
-        lambda t: write(t / "x.safetensors", b"nonsense" * 9), "x.safetensors"
-    ),
-    "hdf5 of nonsense": bad(lambda t: write(t / "x.h5", b"\x89HDF\r\n\x1a\n" + bytes(99)), "x.h5"),
     # images and IDX
     "too many bad images": bad(lambda t: images(t, 2, 11), "'bad00.png'", "more than 10"),
     "only bad images": bad(lambda t: images(t, 0, 3), "none of its 3"),

@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import json
 import struct
 import sys
 from types import SimpleNamespace
@@ -46,19 +45,6 @@ def write_stream(path, table, rows=None):
     with pa.ipc.new_stream(path, table.schema) as writer:
         writer.write_table(table, max_chunksize=rows)
     return path
-
-
-def save_to_disk(folder, table):
-    """What the Hugging Face library's save_to_disk leaves behind, in two shards."""
-    folder.mkdir()
-    names = [f"data-0000{i}-of-00002.arrow" for i in range(2)]
-    half = table.num_rows // 2
-    write_stream(folder / names[0], table.slice(0, half))
-    write_stream(folder / names[1], table.slice(half))
-    files = [{"filename": name} for name in names]
-    (folder / "state.json").write_text(json.dumps({"_data_files": files, "_split": "train"}))
-    (folder / "dataset_info.json").write_text("{}")
-    return folder
 
 
 def written(name, write):
@@ -154,7 +140,6 @@ SOURCES = {
     "folder of parquet": _parquet_folder,
     "arrow file": _arrow,
     "arrow stream": written("x.arrow", lambda file: write_stream(file, TABLE, 10)),
-    "saved dataset": lambda tmp: save_to_disk(tmp / "saved", TABLE),
     "hdf5": _hdf5,
     "zarr": _zarr,
     "folder of images": _images,

@@ -97,6 +97,11 @@ def plain_type(type_: pa.DataType) -> pa.DataType:
     types = pa.types
     if isinstance(type_, pa.BaseExtensionType):
         return plain_type(type_.storage_type)
+    if types.is_struct(type_):
+        return pa.struct([field.with_type(plain_type(field.type)) for field in type_])
+    if types.is_list(type_) or types.is_large_list(type_):
+        make = pa.list_ if types.is_list(type_) else pa.large_list
+        return make(type_.value_field.with_type(plain_type(type_.value_type)))
     if types.is_dictionary(type_):
         return pa.dictionary(type_.index_type, plain_type(type_.value_type), type_.ordered)
     views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
@@ -126,19 +131,8 @@ def plain_batch(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch
 
 
 def one_batch(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """Batches one below the other; a column of one may be empty or text in the next."""
+    """Batches one below the other; a column of one may be empty in the next."""
     tables = [pa.Table.from_batches([batch]) for batch in batches]
-    kinds: dict[str, set[str]] = {}
-    for field in {field for table in tables for field in table.schema}:
-        kinds.setdefault(field.name, set()).add(family(field.type))
-    mixed = {name: own for name, own in kinds.items() if len(own - {"nothing"}) > 1}
-    for k, table in enumerate(tables if mixed else ()):
-        for place, name in enumerate(table.column_names):
-            if name in mixed:
-                number = mixed[name] <= {"number", "boolean", "nothing"}
-                values = table.column(place).cast(pa.float64() if number else pa.string())
-                table = table.set_column(place, name, values)
-        tables[k] = table
     whole = pa.concat_tables(tables, promote_options="permissive")
     return whole.combine_chunks().to_batches()[0]
 

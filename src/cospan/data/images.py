@@ -254,26 +254,25 @@ def _front(text: str) -> str:
     return shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + "…"
 
 
-class EmbeddedImages(Source):
+class EmbeddedImages(ImageRows):
     """The images of a folder, embedded."""
 
     def __init__(self, folder: Path, files: list[Path], options: Options) -> None:
         self._model = model_of(options.embed)
-        size = options.image_size
-        if size is None:
+        if options.image_size is None:
             raise InputError(f"{folder}: the model takes images of one size; give image_size=.")
-        self._images = ImageRows(folder, files, replace(options, image_mode="RGB"))
+        super().__init__(folder, files, replace(options, image_mode="RGB"))
         self.known = (Note("embedding", ABOUT_COLUMNS.format(what="image")),)
+        self._shape, self.image_shape = (*options.image_size, 3), None
+        one = rows_of(self._model, np.zeros((1, *self._shape), dtype=np.uint8))
+        self.n_features, self.dtype = one.shape[1], one.dtype
         self._kept: list[Chunk] = []
         self._met: list[Note] = []
-        width = rows_of(self._model, np.zeros((1, *size, 3), dtype=np.uint8)).shape[1]
-        super().__init__(folder.name, options, (None, width), np.dtype(np.float32))
 
     def _blocks(self, size: int, met: list[Note]) -> Iterator[Chunk]:
         if not self._kept:
-            shape = self._images.image_shape or ()
-            for block in self._images._blocks(IMAGES, self._met):
-                pixels = block.rows.reshape(-1, *shape).astype(np.uint8)
+            for block in super()._blocks(IMAGES, self._met):
+                pixels = block.rows.reshape(-1, *self._shape)
                 self._kept.append(block._replace(rows=rows_of(self._model, pixels)))
         yield from self._kept
         met += self._met

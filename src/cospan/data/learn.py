@@ -103,23 +103,17 @@ class Held:
         self.family = "" if array.null_count == len(array) and kind != "other" else kind
         if self.family in ("", "other"):
             return
-        for way in ("number", "date") if kind == "text" and forced != "category" else ():
-            values = plain_values(array, way)
-            if values is not None:
-                self.family = way
-                self._learn_numbers(values)
-                return
-        if kind in ("text", "dictionary") or forced == "category":
-            self._learn_texts(array)
-        else:
-            self._learn_numbers(numbers(array))
-
-    def _learn_numbers(self, values: Floats) -> None:
-        known = values[~np.isnan(values)]
-        self.missing = len(values) - len(known)
-        self.values = Numbers(known)
-
-    def _learn_texts(self, array: pa.Array) -> None:
+        values = None
+        if kind == "text" and forced != "category":
+            for way in ("number", "date"):
+                if values is None and (values := plain_values(array, way)) is not None:
+                    self.family = way
+        elif kind != "dictionary" and forced != "category":
+            values = numbers(array)
+        if values is not None:
+            known = values[~np.isnan(values)]
+            self.missing, self.values = len(values) - len(known), Numbers(known)
+            return
         codes, texts, padded = coded(array)
         counts = np.bincount(codes[codes >= 0], minlength=len(texts))
         self.missing = int(np.count_nonzero(codes < 0))

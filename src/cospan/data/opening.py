@@ -132,17 +132,16 @@ def open_source(obj: Data, *, name: str | None = None, **options: Option) -> Sou
     Parameters
     ----------
     obj : array, dataframe, path or "-"
-        An array in memory (NumPy, torch, any array-API array, SciPy sparse) or anything else with
-        a shape that can be sliced (h5py, zarr), any dataframe or object that streams Arrow (pandas,
-        polars, DuckDB, Hugging Face datasets), a Dask array or dataframe, a Source or Table
-        (returned as it is), the path of a file or folder (``.csv .tsv .parquet .arrow .feather .npy
-        .npz``, IDX, images; text also as ``.gz .bz2 .xz .zst``), ``"file.npz::part"`` for one of
-        several arrays, or ``"-"`` for CSV or NPY on standard input.
+        An array (NumPy, torch, any array-API array, SciPy sparse) or anything else with a shape
+        that can be sliced (h5py, zarr), any dataframe or object that streams Arrow (pandas, polars,
+        DuckDB, Hugging Face datasets), a Dask array or dataframe, a Source or Table (returned as it
+        is), the path of a file or folder (``.csv .tsv .parquet .arrow .feather .npy .npz``, IDX,
+        images; text also as ``.gz .bz2 .xz .zst``), ``"file.npz::part"`` for one of several arrays,
+        or ``"-"`` for CSV or NPY on standard input.
     label : str, int or array, optional
-        Where the classes stand: a column's name (tables), a column's number (plain arrays), the
-        name of another array in the same .npz file, ``"folder"`` for image folders, the labels
-        file for IDX (any other word: the matching one beside the images), or an array with one
-        label per row.
+        Where the classes stand: a column's name or (plain arrays) number, another array in the same
+        .npz file, ``"folder"`` for image folders, the labels file for IDX (any other word: the
+        matching one beside the images), or an array with one label per row.
     label_value : optional
         Take only the rows of this class. "3" matches 3 and 3.0.
     groups : str or array, optional
@@ -160,16 +159,13 @@ def open_source(obj: Data, *, name: str | None = None, **options: Option) -> Sou
     keep : sequence of str, optional
         Columns that are compared even if they give the set away by construction: dates, row
         numbers, columns that hardly vary within each set.
-    image_size : int or (height, width), optional
-        Resize images to this. Needed when they differ in size or are larger than 128 × 128.
-    image_mode : {"L", "RGB"}
-        Gray or colour.
-    text : str, optional
-        The column of a table that holds texts: its embeddings are the rows, and no other column
-        is a feature.
-    embed : callable or str, optional
-        What makes rows of texts or of images: a function of a list of texts, or of an array of
-        images (n, height, width, 3), or the name of a sentence-transformers model.
+    image_size, image_mode : optional
+        Resize images to this height and width (needed when they differ in size or are larger than
+        128 × 128); "L" for gray, "RGB" for colour.
+    text, embed : str; callable or str, optional
+        `embed` makes rows of the texts in the column `text`, or of images: a function of a list of
+        texts, or of an array of images (n, height, width, 3), or the name of a
+        sentence-transformers model.
     name : str, optional
         What to call the data; default: the file's name.
 

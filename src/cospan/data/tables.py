@@ -406,12 +406,11 @@ def _united(first: pa.Schema, other: pa.Schema, file: Path, first_file: Path) ->
     for i, field in enumerate(first):
         type_ = other.field(field.name).type
         kinds = {family(type_), family(field.type)}
-        numbers = kinds <= {"number", "boolean"}
-        if len(kinds) > 1 and kinds & {"number", "boolean"} and not numbers:
+        if len(kinds) > 1 and kinds & {"number", "boolean"}:
             raise SourceError(
                 f"{file}: column {field.name!r} holds {type_}, where {first_file.name} has "
                 f"{field.type}."
             )
-        if type_ != field.type and numbers:
+        if type_ != field.type and kinds == {"number"}:
             first = first.set(i, pa.field(field.name, pa.float64()))
     return first
