@@ -136,10 +136,6 @@ class Alarm:
         z = D / np.sqrt((self.tau2 + 1 / np.maximum(N, 1)) * self.g)
         return np.where((N > 0) & self.judged, z, 0.0)
 
-    def smallest_seen(self, windows: int) -> float:
-        """The smallest lasting change seen within so many windows, in deviations of a window."""
-        return self.k + float(np.median(self.h)) / windows
-
 
 def _pattern(D: Floats, phase: Index, season: int) -> tuple[Floats, Floats]:
     """Means of the same weekday (or hour), shrunk, and the degrees of freedom they take."""

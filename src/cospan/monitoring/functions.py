@@ -295,12 +295,16 @@ def _pairs(G: Floats, column: Index) -> Index:
     return np.column_stack([i[first], j[first]])
 
 
-def standard_values(table: Sequence[Watched], values: Floats, n: Floats, usual: Floats) -> Floats:
-    """Values with sampling variance 1/n, (windows, functions); `usual` are the reference's shares.
+def standard_values(
+    table: Sequence[Watched], values: Floats, n: Floats, usual: Floats
+) -> tuple[Floats, Floats]:
+    """Values with sampling variance 1/n, (windows, functions), and n, 0 for what is only shown.
+
+    `usual` are the reference's shares.
 
     >>> never, often = Watched("missing", "x"), Watched("missing", "y")
     >>> counts, n = np.array([[1.0, 5.0]]), np.full((1, 2), 25.0)
-    >>> standard_values([never, often], counts, n, np.array([0.0, 0.2])).round(2).tolist()
+    >>> standard_values([never, often], counts, n, np.array([0.0, 0.2]))[0].round(2).tolist()
     [[0.4, 0.0]]
     """
 
@@ -311,7 +315,8 @@ def standard_values(table: Sequence[Watched], values: Floats, n: Floats, usual: 
     never = np.isin(kinds, ("missing", "new")) & (usual == 0)
     moved = arcsine(values) - arcsine(np.where(kinds == "stuck", 0.0, usual) * n)
     first = 2 * values / np.sqrt(np.maximum(n, 1))
-    return np.where(never, first, np.where(np.isin(kinds, SHARES), moved, values))
+    X = np.where(never, first, np.where(np.isin(kinds, SHARES), moved, values))
+    return X, np.where(kinds == "average", 0.0, n)
 
 
 def held_columns(table: Sequence[Watched], values: Floats, n: Floats) -> dict[str, Held]:

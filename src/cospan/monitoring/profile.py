@@ -191,9 +191,7 @@ class Profile:
 
     def standard(self, windows: Measured) -> tuple[Floats, Floats]:
         """Values of windows with sampling variance 1/n, and n; 0 for what is only shown."""
-        shown = np.array([one.kind == "average" for one in self.functions.table])
-        X = standard_values(self.functions.table, windows.values, windows.n, self.usual)
-        return X, np.where(shown, 0.0, windows.n)
+        return standard_values(self.functions.table, windows.values, windows.n, self.usual)
 
     # ---- windows of other data -----------------------------------------------------------------
 

@@ -221,7 +221,9 @@ class Monitoring:
 
         Empty where nothing can be judged yet.
         """
-        return {n: self.learned.smallest_seen(n) for n in (7, 30) if self.can_judge}
+        if not self.can_judge:
+            return {}
+        return {n: self.learned.k + float(np.median(self.learned.h)) / n for n in (7, 30)}
 
     def extended(self, kept: Kept) -> Monitoring:
         """With further windows, which take the place of those that are there already."""
