@@ -673,7 +673,7 @@ SENTENCES = {
     "age is a whole number in 2% of July, down from 100%.": Finding(
         "rounding", "age", detail="1", a=1.0, b=0.02
     ),
-    "note is shorter in July: 20 characters on average, 40 in June.": Finding(
+    "note has fewer characters in July: 20 on average, 40 in June.": Finding(
         "text", "note", part="length", a=40.0, b=20.0
     ),
     "note has more capitals in July: 9 on average, 2 in June.": Finding(
@@ -763,11 +763,9 @@ def test_no_kind_is_without_a_sentence():
 
 def test_dates_and_times_are_in_their_own_units():
     later = Finding("mean", "day", a=19723.0, b=19733.0)
-    assert sentence(later, ("A", "B"), "date") == (
-        "day is later in B: 2024-01-11 on average, 2024-01-01 in A."
-    )
+    assert sentence(later, ("A", "B"), "date") == "day moved from 2024-01-01 to 2024-01-11."
     clock = Finding("mean", "at", a=23.5, b=0.5)
-    assert sentence(clock, ("A", "B"), "time of day") == "at is 1 h later in B."
+    assert sentence(clock, ("A", "B"), "time of day") == "at moved from 23:30 to 00:30."
 
 
 def test_sizes_in_words():

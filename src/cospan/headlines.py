@@ -17,6 +17,7 @@ from cospan.base.text import listed, number, plural, quoted
 from cospan.evidence import Size, size_word
 from cospan.wording import (
     SCHEMA,
+    finding_sentences,
     made_of_sentence,
     of_hundred,
     sentence,
@@ -44,10 +45,9 @@ def comparison_sentences(found: Comparison) -> tuple[str, ...]:
             times = of_hundred(found.sizes[pair])
             said = f"told apart {times} times in 100 (guessing: 50)"
             lines.append(f"{a} and {b} differ {word}: {said}.")
-    first = [sentence(one, found.verdict.sets, found.verdict.kinds.get(one.column, "number"))
-             for one in findings if one.kind not in SCHEMA]  # fmt: skip
+    first = [one for one in findings if one.kind not in SCHEMA][:3]
     a, b = set_names(found.farthest)
-    lines += [f"From {a} to {b}: {text}" for text in first[:3]]
+    lines += [f"From {a} to {b}: {text}" for text in finding_sentences(found.verdict, first)]
     return (*(str(change) for change in found.schema_changes), *lines)
 
 
@@ -76,8 +76,7 @@ def _sets_headline(found: Comparison) -> str:
 
 def columns_lead(found: Comparison) -> str:
     """The second sentence of a verdict: what changed most, or what would have been seen."""
-    features = found.features
-    verdict = found.verdict
+    features, verdict = found.features, found.verdict
     if not verdict.differs:
         plain = "Nothing tells their rows apart better than guessing."
         if found.image_shape is not None or features.nameless:
@@ -90,11 +89,8 @@ def columns_lead(found: Comparison) -> str:
     names = [one.name for one in features.changed]
     if not names:
         return "No single column stands out."
-    n = len(features)
-    if len(names) <= 3:
-        return f"{listed(names)} changed, of {plural(n, 'column')}."
-    first = f"{quoted(names[0])}, {quoted(names[1])} and {quoted(names[2])}"
-    return f"{len(names):,} of {plural(n, 'column')} changed: {first} most."
+    first = f"{listed(names[:3])}{' most' if names[3:] else ''}"
+    return f"{len(names):,} of {plural(len(features), 'column')} changed: {first}."
 
 
 #: Parts of a picture.

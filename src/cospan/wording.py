@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
@@ -90,6 +90,12 @@ def sentence(one: Finding, sets: Sequence[str], kind: str = "number") -> str:
     return f"{text if first else text[:1].upper() + text[1:]}."
 
 
+def finding_sentences(verdict: Verdict, findings: Iterable[Finding]) -> list[str]:
+    """One sentence on each of some findings of a verdict."""
+    kinds = verdict.kinds
+    return [sentence(one, verdict.sets, kinds.get(one.column, "number")) for one in findings]
+
+
 def _parts(one: Finding, sets: Pair) -> dict[str, str]:
     """What the plainest sentences are made of."""
     up, half = one.b > one.a, len(one.levels) // 2
@@ -119,19 +125,11 @@ def _share(one: Finding, what: str, sets: Pair) -> str:
 
 
 def _mean(one: Finding, sets: Pair, kind: str) -> str:
-    name = quoted(one.column)
-    if kind == "date":
-        when = "later" if one.b > one.a else "earlier"
-        x, y = (value_text(v, kind) for v in (one.a, one.b))
-        return f"{name} is {when} in {sets[1]}: {y} on average, {x} in {sets[0]}"
-    if kind == "time of day":
-        step = (one.b - one.a + 12) % 24 - 12
-        when = "later" if step > 0 else "earlier"
-        return f"{name} is {value_text(abs(step) / 24, 'duration')} {when} in {sets[1]}"
     x, y = pair_of(one.a, one.b)
-    if kind == "duration":
+    moved = "moved" if kind in ("date", "time of day") else _moved(one)
+    if kind in TIMES:
         x, y = (value_text(v, kind) for v in (one.a, one.b))
-    text = f"{name} {_moved(one)} from {x} to {y}"
+    text = f"{quoted(one.column)} {moved} from {x} to {y}"
     if one.beyond < PARTLY or math.isnan(one.beyond):
         return text
     return f"{text}, {'mostly' if one.beyond > 0.5 else 'partly'} beyond the range of {sets[0]}"
@@ -184,11 +182,9 @@ def _text(one: Finding, sets: Pair, kind: str) -> str:
     name, (x, y) = quoted(one.column), pair_of(one.a, one.b)
     if x == y:
         return f"{name} is written differently in {sets[1]} ({one.part})"
-    if one.part == "length":
-        shorter = "longer" if one.b > one.a else "shorter"
-        return f"{name} is {shorter} in {sets[1]}: {y} characters on average, {x} in {sets[0]}"
     more = "more" if one.b > one.a else "fewer"
-    return f"{name} has {more} {one.part} in {sets[1]}: {y} on average, {x} in {sets[0]}"
+    what = "characters" if one.part == "length" else one.part
+    return f"{name} has {more} {what} in {sets[1]}: {y} on average, {x} in {sets[0]}"
 
 
 def _given(one: Finding, sets: Pair, kind: str) -> str:
@@ -336,27 +332,23 @@ def verdict_headline(verdict: Verdict) -> str:
 
 def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
     """What columns are not the same; do they differ, how much, in what: most important first."""
-    kinds = verdict.kinds
+    findings = [one for one in verdict.findings if one.kind not in SCHEMA]
     schema = [sentence(one, verdict.sets) for one in verdict.findings if one.kind in SCHEMA]
     more = len(schema) - MOST_FINDINGS
     if more > 0:
         are = "column is" if more == 1 else "columns are"
         schema[MOST_FINDINGS:] = [f"{more:,} more {are} not the same in both."]
-    findings = [one for one in verdict.findings if one.kind not in SCHEMA]
     lines = [verdict_headline(verdict)]
     if not math.isnan(verdict.pvalue):
         beyond = "This is beyond" if verdict.differs else "There is nothing beyond"
         lines.append(f"{beyond} chance ({chance(verdict.pvalue)}).")
     if verdict.auc is not None:
         lines.append(size_sentence(verdict.auc))
-    if not verdict.differs and verdict.smallest:
+    if not verdict.differs:
         lines.append(unseen_sentence(verdict.smallest, verdict.kinds))
     if verdict.mostly:
         lines.append(made_of_sentence(verdict))
-    lines += [
-        sentence(one, verdict.sets, kinds.get(one.column, "number"))
-        for one in findings[:MOST_FINDINGS]
-    ]
+    lines += finding_sentences(verdict, findings[:MOST_FINDINGS])
     lines += [sentence(one, verdict.sets) for one in verdict.quality if one.kind in WRITTEN]
     more = len({one.column for one in findings[MOST_FINDINGS:]})
     if more:

@@ -12,7 +12,14 @@ from cospan import headlines
 from cospan.base.text import listed, number, plural, quoted, share_text, shares_text
 from cospan.comparison import Comparison, RowToCheck
 from cospan.evidence import IN_BOTH, Finding, size_word
-from cospan.wording import SCHEMA, made_of_sentence, of_hundred, sentence, value_text
+from cospan.wording import (
+    SCHEMA,
+    finding_sentences,
+    made_of_sentence,
+    of_hundred,
+    sentence,
+    value_text,
+)
 
 from . import charts
 from .columns import (
@@ -174,7 +181,7 @@ def _points(subject: Subject) -> Iterator[Figure]:
     findings = [one for one in subject.found.findings if one.kind in WHOLE or subject.named]
     for one in findings[:FINDINGS]:
         chart, text = (None, "") if one.kind in WHOLE else _finding_chart(one, subject)
-        words = sentence(one, verdict.sets, verdict.kinds.get(one.column, "number"))
+        (words,) = finding_sentences(verdict, [one])
         yield Figure(words, text, chart)
 
 
