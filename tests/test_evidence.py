@@ -761,6 +761,14 @@ def test_no_kind_is_without_a_sentence():
     assert {one.kind for one in SENTENCES.values()} == set(wording._WRITERS) - schema
 
 
+def test_the_average_is_said_first_where_it_moved_by_a_standard_deviation():
+    draw = rng(0)
+    A, B = draw.normal(size=(400, 2)), draw.normal(size=(40, 2))
+    B[:, 1] = 2 + 0.3 * B[:, 1]
+    first, *_ = compare(A, B, curve=None, n_permutations=99).findings
+    assert (first.kind, first.column) == ("mean", "x1")
+
+
 def test_dates_and_times_are_in_their_own_units():
     later = Finding("mean", "day", a=19723.0, b=19733.0)
     assert sentence(later, ("A", "B"), "date") == "day moved from 2024-01-01 to 2024-01-11."

@@ -144,7 +144,7 @@ def test_numbers_beyond_64_bits_are_read_or_told_by_their_column():
     with pytest.raises(InputError, match=r"The dict is not a table"):
         rows({"a": [1.0] * 30, "n": big})
     huge = pd.DataFrame({"n": pd.Series([10**5000] * 30, dtype=object)})
-    with pytest.raises(InputError, match=r"n is infinite, beyond 1e100 or"):
+    with pytest.raises(InputError, match="infinite, beyond 1e100 or"):
         rows(huge)
     one = pd.DataFrame({"n": pd.Series([*range(29), -(10**5000)], dtype=object)})
     found = encoded(one)
