@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cospan.base import arrays, factorizations
-from cospan.base.tolerance import FAST_SHRINKAGE, SAME_LOSS
+from cospan.base.tolerance import FAST_SHRINKAGE, NOT_ZERO, SAME_LOSS
 from cospan.base.types import Floats
 from cospan.model.calibration import (
     Calibration,
@@ -101,13 +101,15 @@ def choose(
         dof = 1.0 if fixed.dof is None else fixed.dof
         g = replace(g, shrinkage=alpha, pooling=fixed.pooling or 0.0, dof=dof)
         return Chosen(working, g, None)
-    found = _Search(prepared, fixed, working, Judge(trial), near).found()
+    search = _Search(fixed, working, Judge(trial), near)
+    found = search.without_pooling(working)
+    if search.other_units:
+        found = search.in_other_units(found)
+    if any(search.gammas):
+        found = search.with_pooling(found)
     equal_weights = bool(np.all(trial.removed == trial.removed[:1]))
     squared = found.squared.T if g.affine and equal_weights else None
-    g = replace(
-        found.working.geometry, shrinkage=found.shrinkage, pooling=found.pooling, dof=found.dof
-    )
-    return Chosen(found.working, g, squared)
+    return Chosen(found.working, found.geometry, squared)
 
 
 # ---- which of two settings is better ----------------------------------------------------------
@@ -117,31 +119,30 @@ class Candidate(NamedTuple):
     """Settings that were tried, and what came of them."""
 
     working: WorkingSets
-    shrinkage: float
-    pooling: float
-    dof: float
+    geometry: Geometry
     squared: Floats  # (K, n): leave-one-out squared costs
     calibration: Calibration
     losses: Floats  # (n,)
 
 
 class Judge:
-    """Compares candidates by the losses of the same rows, every set counting alike."""
+    """Compares settings by the losses of the same rows, every set counting alike."""
 
     def __init__(self, trial: TrialRows) -> None:
         self.trial = trial
         self.n_sets = int(trial.own.max()) + 1
         self.weight = balanced_weights(trial.own, trial.counts, self.n_sets)
-        self.members = [np.flatnonzero(trial.own == k) for k in range(self.n_sets)]
 
     def mean(self, candidate: Candidate) -> float:
+        """The loss of the average row."""
         return float(self.weight @ candidate.losses)
 
     def better(self, losses: Floats, current: Floats, errors: float) -> bool:
         """Are losses lower than the current ones by so many standard errors?"""
         difference = current - losses
         variance = 0.0
-        for member in self.members:
+        for k in range(self.n_sets):
+            member = self.trial.own == k
             # A row of weight 2 is two rows, also in how sure we are.
             total = float(self.trial.counts[member].sum())
             weight = self.trial.counts[member] / total
@@ -150,22 +151,10 @@ class Judge:
         error = math.sqrt(variance) / self.n_sets
         return float(self.weight @ difference) > errors * error + SAME_LOSS
 
-    def candidate(
-        self,
-        working: WorkingSets,
-        squared: Floats,
-        alpha: float,
-        pooling: float,
-        dof: float,
-        start: Calibration | None = None,
-    ) -> Candidate:
-        """What comes of squared costs (K, n); `start` helps where it is near."""
-        return Candidate(working, alpha, pooling, dof, squared, *self.calibrated(squared, start))
-
     def calibrated(
         self, squared: Floats, start: Calibration | None = None
     ) -> tuple[Calibration, Floats]:
-        """The calibration of squared costs (K, n), and the losses of the rows by it."""
+        """The calibration of squared costs (K, n), and their losses; `start` is one near it."""
         log_odds = log_odds_of(squared.T)
         found = fit_calibration(log_odds, self.trial.own, self.trial.counts, start)
         return found, log_losses(log_odds, self.trial.own, found)
@@ -178,52 +167,35 @@ class _Search:
     """α and ν first, then the other units, then pooling."""
 
     def __init__(
-        self,
-        prepared: PreparedSets,
-        fixed: Fixed,
-        working: WorkingSets,
-        judge: Judge,
-        near: Geometry | None,
+        self, fixed: Fixed, working: WorkingSets, judge: Judge, near: Geometry | None
     ) -> None:
-        self.prepared, self.fixed, self.working, self.judge = prepared, fixed, working, judge
-        alpha = fixed.shrinkage
-        self.alphas = np.array(SHRINKAGE_GRID if alpha is None else [alpha])
+        self.judge, self.pools = judge, fixed.pooling is not None
+        self.alphas = np.array(SHRINKAGE_GRID if fixed.shrinkage is None else [fixed.shrinkage])
+        self.gammas: tuple[float, ...] = POOLING_GRID
+        if fixed.pooling is not None:
+            self.gammas = (fixed.pooling,)
         d = working.geometry.n_varying
         self.dofs = [1.0, float(d), MANY_DOF * d] if d > 1 else [1.0, MANY_DOF]
         if fixed.dof is not None:
             self.dofs = [fixed.dof]
-        self.gammas: tuple[float, ...] = POOLING_GRID
-        if fixed.pooling is not None:
-            self.gammas = (fixed.pooling,)
-        # Where rows are few, a second basis of their span costs memory, and units gain nothing.
-        self.other_units = fixed.units is None and working.basis is None
-        if near is not None:
-            self._stay(near)
+        # Without shrinkage no cost depends on units. Where rows are few, a second basis of their
+        # span costs memory, and units gain nothing.
+        free = fixed.units is None and fixed.shrinkage != 0
+        self.other_units = free and working.basis is None
+        if near is not None:  # the defaults, and what was chosen before with its neighbours
+            place = int(np.argmin(np.abs(self.alphas - near.shrinkage)))
+            around = self.alphas[max(place - 1, 0) : place + 2]
+            default = self.alphas[np.argmin(np.abs(self.alphas - DEFAULT_SHRINKAGE))]
+            self.alphas = np.unique([*around, default])
+            self.dofs = [one for one in self.dofs if one in (1.0, near.dof)] or self.dofs
+            self.gammas = tuple(one for one in self.gammas if one == near.pooling)
+            self.other_units &= near.units != working.geometry.units
 
-    def _stay(self, near: Geometry) -> None:
-        """Try the defaults, and what was chosen before with its neighbours."""
-        place = int(np.argmin(np.abs(self.alphas - near.shrinkage)))
-        around = self.alphas[max(place - 1, 0) : place + 2]
-        default = self.alphas[np.argmin(np.abs(self.alphas - DEFAULT_SHRINKAGE))]
-        self.alphas = np.unique([*around, default])
-        self.dofs = [one for one in self.dofs if one in (1.0, near.dof)] or self.dofs
-        self.gammas = tuple(one for one in self.gammas if one == near.pooling)
-        self.other_units &= near.units != self.working.geometry.units
-
-    def found(self) -> Candidate:
-        """The settings that were found."""
-        working, alpha = self.working, self.fixed.shrinkage
-        current = self._without_pooling(working, self.judge.trial)
-        # Without shrinkage no cost depends on units.
-        if self.other_units and alpha != 0:
-            current = self._in_other_units(current)
-        if self.gammas and self.fixed.pooling != 0:
-            current = self._with_pooling(current)
-        return current
-
-    def _without_pooling(self, working: WorkingSets, trial: TrialRows) -> Candidate:
+    def without_pooling(self, working: WorkingSets) -> Candidate:
+        """The best α and ν."""
+        trial = _trial_of(working)
         squared = left_out_grid(working, trial, self.alphas)
-        first, *others = (self._best_alpha(working, squared + dof, dof) for dof in self.dofs)
+        first, *others = (self._best_alpha(working, squared, dof) for dof in self.dofs)
         for found in others:
             first = found if self.judge.better(found.losses, first.losses, CLEARLY) else first
         return first
@@ -233,73 +205,82 @@ class _Search:
         family: list[Candidate] = []
         for cost, alpha in zip(squared, self.alphas.tolist(), strict=True):
             start = family[-1].calibration if family else None
-            family.append(self.judge.candidate(working, cost, alpha, 0.0, dof, start))
+            family.append(self._candidate(working, cost, alpha, 0.0, dof, start))
         best = min(family, key=self.judge.mean)
-        if len(family) == 1:
-            return best
-        near = sorted(family, key=lambda one: abs(math.log(one.shrinkage / DEFAULT_SHRINKAGE)))
-        return next(
-            one
-            for one in near
-            if one is best or not self.judge.better(best.losses, one.losses, CLEARLY)
+        good = [x for x in family if not self.judge.better(best.losses, x.losses, CLEARLY)]
+        return min(
+            good,
+            key=lambda x: abs(math.log(max(x.geometry.shrinkage, NOT_ZERO) / DEFAULT_SHRINKAGE)),
         )
 
-    def _in_other_units(self, current: Candidate) -> Candidate:
+    def _candidate(
+        self,
+        working: WorkingSets,
+        squared: Floats,
+        alpha: float,
+        gamma: float,
+        dof: float,
+        start: Calibration | None = None,
+    ) -> Candidate:
+        """What comes of squared costs (K, n) without ν."""
+        g = replace(working.geometry, shrinkage=alpha, pooling=gamma, dof=dof)
+        squared = squared + dof
+        return Candidate(working, g, squared, *self.judge.calibrated(squared, start))
+
+    def in_other_units(self, current: Candidate) -> Candidate:
         """The current candidate, or one in the other units that is better than it."""
-        common = current.working.geometry.units == "common"
-        other = self.prepared.working("own" if common else "common")
-        trial = other.trial(tried_rows(other.n_sets))
-        assert trial is not None  # the same rows
-        rival = self._without_pooling(other, trial)
+        g = current.geometry
+        common = g.units == "common"
+        rival = self.without_pooling(
+            current.working.prepared.working("own" if common else "common")
+        )
         # Own units make no result depend on a column's unit: they are given up for more. But they
         # look better than they are. They are kept when rows are left out, and a row of n is a part
         # 1/n of its own features' variances: that makes it shorter by as much, in squares. Squared
         # lengths of normal rows vary by √(2/d), and the mean of n of them by √(2/dn).
-        g = self.working.geometry
         flattery = math.sqrt(g.n_varying / (2 * float(g.sizes.min())))
         errors = RATHER + flattery if common else CLEARLY
         return rival if self.judge.better(rival.losses, current.losses, errors) else current
 
-    def _with_pooling(self, current: Candidate) -> Candidate:
+    def with_pooling(self, current: Candidate) -> Candidate:
         """The current candidate, or a pooled one that is better than it."""
-        fixed, judge, gammas = self.fixed.pooling, self.judge, self.gammas
+        judge, working, n = self.judge, current.working, len(self.gammas)
         tried: dict[tuple[int, int], Candidate] = {}
-        trial = current.working.trial(tried_rows(current.working.n_sets))
-        assert trial is not None  # the search began with rows
+        trial = _trial_of(working)
 
         def at(place: tuple[int, int]) -> Candidate:
             """The best of the degrees of freedom at one place of the grid of α and γ."""
             if place not in tried:
-                alpha, gamma = float(self.alphas[place[0]]), gammas[place[1]]
-                squared = pooled_costs(current.working, trial, alpha, gamma)
-                each = (
-                    judge.candidate(current.working, squared + dof, alpha, gamma, dof)
-                    for dof in self.dofs
-                )
+                alpha, gamma = float(self.alphas[place[0]]), self.gammas[place[1]]
+                squared = pooled_costs(working, trial, alpha, gamma)
+                each = [self._candidate(working, squared, alpha, gamma, dof) for dof in self.dofs]
                 tried[place] = min(each, key=judge.mean)
             return tried[place]
 
-        n = len(gammas)
-        place = (int(np.argmin(np.abs(self.alphas - current.shrinkage))), n - 1)
-        if fixed is None and judge.better(current.losses, at(place).losses, CLEARLY):
+        i = int(np.argmin(np.abs(self.alphas - current.geometry.shrinkage)))
+        place = (i, n - 1)
+        if not self.pools and judge.better(current.losses, at(place).losses, CLEARLY):
             # Where pooling all the way is clearly worse, so is half of it. But of many sets each
             # gains more from the others: a little may be better all the same.
-            place = (place[0], 0)
-            if self.working.n_sets == 2 or judge.mean(at(place)) >= judge.mean(current):
+            place = (i, 0)
+            if working.n_sets == 2 or judge.mean(at(place)) >= judge.mean(current):
                 return current
-        while True:  # up to where no neighbour is better
-            i, j = place
+        before = None
+        while place != before:  # up to where no neighbour is better
+            before = i, j = place
             around = [place, (i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1)]
             inside = [x for x in around if x[0] in range(len(self.alphas)) and x[1] in range(n)]
             place = min(inside, key=lambda one: judge.mean(at(one)))
-            if place == (i, j):
-                break
         best = at(place)
-        return (
-            best
-            if fixed is not None or judge.better(best.losses, current.losses, SOMEWHAT)
-            else current
-        )
+        better = self.pools or judge.better(best.losses, current.losses, SOMEWHAT)
+        return best if better else current
+
+
+def _trial_of(working: WorkingSets) -> TrialRows:
+    """The rows that settings are tried on."""
+    trial = working.trial(tried_rows(working.n_sets))
+    assert trial is not None  # the search began with rows
+    return trial
 
 
 # ---- what settings would cost: leave-one-out squared costs of sampled rows ----------------------
