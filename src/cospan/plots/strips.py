@@ -1,4 +1,4 @@
-"""Figures of directions and samples: strips of small pictures, or bars of the top features."""
+"""Figures of directions and samples where a row is a picture: strips of small pictures."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import numpy as np
 
 from cospan.base.types import Floats, Index
 from cospan.errors import InputError
-from cospan.model import attribute
 
-from .style import BLUE, DARK, ORANGE, axes, label
+from .style import axes, label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +27,6 @@ def plot_directions(
     *,
     n: int = 5,
     image_shape: tuple[int, ...] | None = None,
-    feature_names: Sequence[str] | None = None,
     titles: Sequence[str] | None = None,
     cmap: Any = "viridis",
     ax: Axes | None = None,
@@ -45,9 +43,8 @@ def plot_directions(
     n : int
         Directions in each strip, at most; a direction is in one of them only.
     image_shape : tuple of int, optional
-        (height, width) where features are pixels; a comparison knows its own. Otherwise the
-        features with the largest weights are drawn as bars.
-    feature_names, titles, cmap
+        (height, width), or (height, width, channels); a comparison knows its own.
+    titles, cmap
         As for :func:`plot_samples`; the paper uses viridis.
 
     Examples
@@ -61,28 +58,24 @@ def plot_directions(
     6
     """
     image_shape = image_shape or getattr(frame, "image_shape", None)
-    feature_names = feature_names or getattr(frame, "feature_names", None)
     frame = getattr(frame, "frame", frame)
     if hasattr(frame, "H"):
-        strips = _ends_and_middle(frame, n, pixels=image_shape is not None)
+        strips = _ends_and_middle(frame, n)
     else:
         rows = getattr(frame, "vectors", frame)
         if titles is None and hasattr(frame, "vectors"):
             titles = [f"{angle:.0f}°" for angle in np.asarray(frame.degrees)]
         strips = _one_strip(rows, titles)
-    return _draw(ax, strips, image_shape, feature_names, cmap, colours=("#762A83", "#1B7837"))
+    return _draw(ax, strips, image_shape, cmap)
 
 
-def _ends_and_middle(frame: Any, n: int, pixels: bool) -> list[Strip]:
+def _ends_and_middle(frame: Any, n: int) -> list[Strip]:
     """The directions at both ends of a frame, and those shared."""
     H, angles = np.asarray(frame.H), np.degrees(np.asarray(frame.angles))
     at_ends = min(n, -(-len(angles) // 3))  # of few directions some are left for the middle
     like_a = [i for i in range(at_ends) if angles[i] <= 45]
     like_b = [i for i in range(len(angles) - at_ends, len(angles)) if angles[i] > 45]
     middle = _shared(frame, H, angles, n, {*like_a, *like_b})
-    if not pixels:  # relative to each feature's own spread, so that units do not decide
-        spread = np.sqrt((H * H).sum(axis=0))
-        H = H / np.where(spread > 0, spread, 1)
     return [
         (heading, [(H[i], f"{angles[i]:.0f}°") for i in index])
         for heading, index in (("like A", like_a), ("shared", middle), ("like B", like_b))
@@ -107,7 +100,6 @@ def plot_samples(
     *,
     n: int = 6,
     image_shape: tuple[int, ...] | None = None,
-    feature_names: Sequence[str] | None = None,
     titles: Sequence[str] | None = None,
     cmap: Any = "gray",
     ax: Axes | None = None,
@@ -122,15 +114,11 @@ def plot_samples(
     n : int
         Samples in each strip.
     image_shape : tuple of int, optional
-        (height, width) or (height, width, channels) where a row is a picture; a comparison knows
-        its own. Otherwise bars: the strongest pulls on the angle for a comparison, the largest
-        values for an array.
-    feature_names : sequence of str, optional
-        Names for the bars.
+        (height, width), or (height, width, channels); a comparison knows its own.
     titles : sequence of str, optional
-        Words above the panels of an array.
+        Words above the pictures of an array.
     cmap : str or Colormap
-        The colours of pictures.
+        Their colours.
 
     Examples
     --------
@@ -143,16 +131,15 @@ def plot_samples(
     """
     image_shape = image_shape or getattr(samples, "image_shape", None)
     if hasattr(samples, "every_group"):
-        feature_names = feature_names or samples.feature_names
-        strips = _telling_samples(samples, n, image_shape is not None)
+        strips = _telling_samples(samples, n)
     else:
         strips = _one_strip(samples[:n], titles)
     values = np.concatenate([row for _, panels in strips for row, _ in panels])
     limits = (float(values.min()), float(values.max()))
-    return _draw(ax, strips, image_shape, feature_names, cmap, limits=limits)
+    return _draw(ax, strips, image_shape, cmap, limits)
 
 
-def _telling_samples(comparison: Any, n: int, pixels: bool) -> list[Strip]:
+def _telling_samples(comparison: Any, n: int) -> list[Strip]:
     """The rows of all groups with the smallest angles, nearest 45°, and the largest."""
     found: list[tuple[float, str, Floats]] = []
     for key, group in zip("ABZ", comparison.every_group, strict=False):
@@ -166,14 +153,10 @@ def _telling_samples(comparison: Any, n: int, pixels: bool) -> list[Strip]:
         "like both": sorted(middle, key=lambda one: one[0]),
         "like B": found[-n:],
     }
-    strips, frame = [], comparison.frame.plain
-    for heading, samples in chosen.items():
-        shown = np.stack([row for _, _, row in samples])
-        if not pixels:
-            shown = np.asarray(attribute(frame, shown).features)
-        titles = [f"{key} {angle:.0f}°" for angle, key, _ in samples]
-        strips.append((heading, list(zip(shown, titles, strict=True))))
-    return strips
+    return [
+        (heading, [(row, f"{key} {angle:.0f}°") for angle, key, row in samples])
+        for heading, samples in chosen.items()
+    ]
 
 
 # ---- strips -----------------------------------------------------------------------------------
@@ -192,23 +175,23 @@ def _draw(
     ax: Axes | None,
     strips: Sequence[Strip],
     image_shape: tuple[int, ...] | None,
-    feature_names: Sequence[str] | None,
     cmap: Any,
-    *,
-    colours: tuple[str, str] = (BLUE, ORANGE),
     limits: tuple[float, float] | None = None,
 ) -> Axes:
-    """Draw each strip as one row of panels."""
+    """Draw each strip as one row of pictures."""
+    if image_shape is None:
+        raise InputError(
+            "These rows are no pictures; give image_shape=(height, width). Of a table see its "
+            "report, or the numbers of frame.directions."
+        )
     d = strips[0][1][0][0].size
-    if image_shape is not None and (len(image_shape) not in (2, 3) or np.prod(image_shape) != d):
+    if len(image_shape) not in (2, 3) or np.prod(image_shape) != d:
         raise InputError(
             f"image_shape {tuple(image_shape)} does not hold the {d} features of a row; "
             "give (height, width) or (height, width, channels)."
         )
     columns = max(len(panels) for _, panels in strips)
-    # Inches of a panel, and the part of it at the left that the bars' names need.
-    width, height, gap = (1.15, 1.3, 0.06) if image_shape is not None else (2.7, 1.75, 0.46)
-    ax = axes(ax, (1.1 + width * columns, 0.25 + height * len(strips)))
+    ax = axes(ax, (1.1 + 1.15 * columns, 0.25 + 1.3 * len(strips)))
     ax.set_axis_off()
     left = 0.1 if any(heading for heading, _ in strips) else 0.0
     width, height = (1 - left) / columns, 1 / len(strips)
@@ -219,13 +202,10 @@ def _draw(
             ha="right", va="center", fontsize=9,
         )  # fmt: skip
         for j, (values, title) in enumerate(panels):
-            corner = left + (j + gap) * width, bottom + 0.04 * height
-            inset = ax.inset_axes((*corner, (0.97 - gap) * width, 0.78 * height))
+            corner = left + (j + 0.06) * width, bottom + 0.04 * height
+            inset = ax.inset_axes((*corner, 0.91 * width, 0.78 * height))
             inset.set_title(title, fontsize=8, pad=3)
-            if image_shape is not None:
-                _picture(inset, values.reshape(image_shape), cmap, limits)
-            else:
-                _bars(inset, values, feature_names, colours)
+            _picture(inset, values.reshape(image_shape), cmap, limits)
     return ax
 
 
@@ -238,26 +218,3 @@ def _picture(ax: Axes, image: Floats, cmap: Any, limits: tuple[float, float] | N
     else:
         grey = image.mean(axis=2) if image.ndim == 3 else image
         ax.imshow(grey, cmap=cmap, vmin=low, vmax=high, interpolation="nearest")
-
-
-def _bars(
-    ax: Axes, values: Floats, feature_names: Sequence[str] | None, colours: tuple[str, str]
-) -> None:
-    """Bars of the five features with the largest numbers: negative to the left, positive right.
-
-    Bars to the right are hatched, so that the sides differ in print as well.
-    """
-    strongest = np.argsort(-np.abs(values), kind="stable")[:5]
-    names = [label(feature_names[i] if feature_names else f"x{i}", 18) for i in strongest]
-    places = np.arange(len(strongest))
-    made = ax.barh(places, values[strongest], height=0.72, edgecolor="white")
-    for bar, value in zip(made, values[strongest], strict=True):
-        bar.set_facecolor(colours[int(value > 0)])
-        bar.set_hatch("///" if value > 0 else "")
-    ax.axvline(0, color=DARK, linewidth=0.8)
-    ax.set_yticks(places, names, fontsize=7)
-    ax.invert_yaxis()
-    ax.tick_params(axis="y", length=0)
-    ax.tick_params(axis="x", labelsize=7)
-    ax.locator_params(axis="x", nbins=4)
-    ax.spines[["top", "right", "left"]].set_visible(False)
