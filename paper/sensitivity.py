@@ -31,7 +31,6 @@ REFERENCES = {
             "weighting": ("frame",),
             "rows": (0.8, 0.5, 0.25),
             "noise": (0.01, 0.1, 0.3, 1.0),
-            "training_noise": (0.01, 0.1, 0.3),
         },
     ),
 }

@@ -76,7 +76,7 @@ def test_the_standing_study_tries_what_the_span_has(sets, labels, span):
 
 def test_settings_without_effect_change_nothing(sets):
     A, B, Z = sets
-    over = {"noise": [0], "training_noise": [0.0], "rows": [1.0], "rank": [1.0], "span": ["affine"]}
+    over = {"noise": [0], "rows": [1.0], "rank": [1.0], "span": ["affine"]}
     study = sensitivity(A, B, Z, over=over, shrinkage=0.1)
     assert max(r.mean_degrees for r in study.rows) < 1e-6
 
@@ -94,7 +94,7 @@ def test_more_noise_and_fewer_rows_change_more(sets):
 
 def test_noise_is_relative_to_the_features(sets):
     A, B, Z = sets
-    over = {"noise": [0.5], "training_noise": [0.5]}
+    over = {"noise": [0.5]}
     plain = sensitivity(A, B, Z, over=over, shrinkage=0.1)
     scaled = sensitivity(1000 * A, 1000 * B, 1000 * Z, over=over, shrinkage=0.1)
     for first, second in zip(plain.rows, scaled.rows, strict=True):
@@ -152,7 +152,7 @@ def test_printed_it_is_an_aligned_table(sets, labels):
         ({"shrinkages": [0.1]}, {}, "setting 'shrinkages'"),
         ({"center": "pooled"}, {}, "list of values"),
         ({"noise": [-1]}, {}, "noise is -1"),
-        ({"training_noise": ["much"]}, {}, "training_noise is 'much'"),
+        ({"noise": ["much"]}, {}, "noise is 'much'"),
         ({"rank": [2]}, {}, "rank is 2"),
         ({"rows": [1.5]}, {}, "rows is 1.5"),
         ({"shrinkage": [1.5]}, {}, "shrinkage is 1.5"),

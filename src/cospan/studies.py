@@ -40,13 +40,12 @@ STUDY: Mapping[str, Mapping[str, Iterable[Option]]] = {
         "rank": (0.75, 0.5, 0.25),
         "rows": (0.8, 0.5, 0.25),
         "noise": (0.1, 0.3, 1.0),
-        "training_noise": (0.1, 0.3, 1.0),
     },
 }
 
 # Settings that no fit has, and the largest value of each. All but the first draw at random.
-_OF_STUDY: Mapping[str, float] = {"rank": 1, "rows": 1, "noise": 1e9, "training_noise": 1e9}
-_RANDOM = ("rows", "noise", "training_noise")
+_OF_STUDY: Mapping[str, float] = {"rank": 1, "rows": 1, "noise": 1e9}
+_RANDOM = ("rows", "noise")
 #: Bins of the histograms, as in the paper.
 BINS = 30
 
@@ -130,7 +129,7 @@ def sensitivity(
           of the sets (in the linear span: furthest from 45°);
         - ``"rows"``: share of the rows drawn from each set;
         - ``"noise"``: normal noise on the samples, its deviation relative to that of the features
-          within the sets (root mean square); ``"training_noise"``: on the rows of A and B.
+          within the sets (root mean square).
     labels
         0 where a row of Z belongs to A, 1 where to B. With them the study also says how well
         the angles separate the two.
@@ -225,10 +224,9 @@ def _angles(
 ) -> tuple[Floats, float]:
     """θ of the samples, and the shrinkage in use; `whole` are the summaries of all rows."""
     A, B, Z = sets
-    rank, share, noise, training_noise = map(run.get, _OF_STUDY)
+    rank, share, noise = map(run.get, _OF_STUDY)
     of_frame = {name: value for name, value in run.items() if name not in (*_OF_STUDY, "weighting")}
     rng = np.random.default_rng(seed)
-    unit = np.sqrt(np.mean(np.concatenate([X - X.mean(axis=0) for X in (A, B)]) ** 2))
     a, b = whole
     if share is not None:
         counts = [max(1, round(share * len(X))) for X in (A, B)]
@@ -237,10 +235,8 @@ def _angles(
             for X, count in zip((A, B), counts, strict=True)
         )
     if noise is not None:
+        unit = np.sqrt(np.mean(np.concatenate([X - X.mean(axis=0) for X in (A, B)]) ** 2))
         Z = Z + noise * unit * rng.standard_normal(Z.shape)
-    if training_noise is not None:
-        scale = training_noise * unit
-        a, b = (Summary.of(X + scale * rng.standard_normal(X.shape)) for X in (A, B))
     frame = JointFrame.from_summaries(a, b, **of_frame)
     if rank is not None:
         frame = frame.truncate(n=max(1, round(rank * frame.rank)))
