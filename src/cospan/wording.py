@@ -100,13 +100,16 @@ def _parts(one: Finding, sets: Pair) -> dict[str, str]:
     """What the plainest sentences are made of."""
     up, half = one.b > one.a, len(one.levels) // 2
     x, y = shares_text(one.a, one.b)
+    second = quoted(one.second) if one.second else "the other columns"
+    names = quoted(one.column), second
     return {
-        "name": quoted(one.column), "second": quoted(one.second or "the other columns"),
+        "name": names[0], "second": second, "low": min(names), "high": max(names),
         "a": sets[0], "b": sets[1], "x": x, "y": y, "detail": one.detail,
         "more": sets[up], "most": y if up else x, "less": "less" if up else "more",
         "levels": listed(one.levels), "here": listed(one.levels[:half], 3),
         "there": listed(one.levels[half:], 3), "first": "".join(one.levels[:1]),
-        "last": "".join(one.levels[-1:]),
+        "last": "".join(one.levels[-1:]), "rows": plural(one.rows, "row"),
+        "are": "is" if one.rows == 1 else "are",
     }  # fmt: skip
 
 
@@ -219,11 +222,6 @@ def _inside(one: Finding, sets: Pair, kind: str) -> str:
     return f"{where}, {quoted(one.column)} {_moved(one)} from {x} to {y}"
 
 
-def _swap(one: Finding, sets: Pair, kind: str) -> str:
-    first, second = sorted((quoted(one.column), quoted(one.second)))
-    return f"{first} and {second} look swapped in {sets[1]}"
-
-
 def _repeated(one: Finding, sets: Pair, kind: str) -> str:
     where = {"within A": sets[0], "within B": sets[1]}.get(one.detail)
     rows = plural(round(one.a), "row")
@@ -254,11 +252,6 @@ def _times(one: Finding, sets: Pair, kind: str) -> str:
     return f"{quoted(one.column)} {ends}: it is not compared"
 
 
-def _far(one: Finding, sets: Pair, kind: str) -> str:
-    are = "is" if one.rows == 1 else "are"
-    return f"{plural(one.rows, 'row')} of {sets[1]} {are} far outside all other times"
-
-
 _OWN_LEVELS = "{name} has values in {%s} that {%s} does not have: {levels} ({%s} of the rows)"
 _WRITERS: dict[str, str | Callable[[Finding, Pair, str], str]] = {
     **dict.fromkeys(SCHEMA, "{detail}"),  # the data room says how
@@ -277,7 +270,7 @@ _WRITERS: dict[str, str | Callable[[Finding, Pair, str], str]] = {
     "relation": _relation,
     "inside": _inside,
     "copy": "{name} is a copy of {second} in {more}",
-    "swap": _swap,
+    "swap": "{low} and {high} look swapped in {b}",
     "repeated rows": _repeated,
     "new levels": _OWN_LEVELS % ("b", "a", "y"),
     "vanished levels": _OWN_LEVELS % ("a", "b", "x"),
@@ -287,7 +280,7 @@ _WRITERS: dict[str, str | Callable[[Finding, Pair, str], str]] = {
     "blanks": "{name} has blanks around {y} of the values of {b} ({x} in {a}); they do not count",
     "times": _times,
     "no data": "there is no data in {b}, where data was due",
-    "far": _far,
+    "far": "{rows} of {b} {are} far outside all other times",
     "repeated window": "{b} has the same rows as {detail}",
 }
 
@@ -325,9 +318,9 @@ def verdict_headline(verdict: Verdict) -> str:
     if not verdict.differs:
         shared = any(one.kind in SCHEMA for one in verdict.findings)
         return f"{a} and {b} show no difference{' in the columns they share' if shared else ''}."
-    if verdict.size not in AMOUNTS:
+    if verdict.size in ("none", "unknown"):
         return f"{a} and {b} differ only slightly."
-    return f"{a} and {b} differ by {AMOUNTS[verdict.size]} amount."
+    return f"{a} and {b} differ by a {verdict.size} amount."
 
 
 def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
@@ -381,12 +374,10 @@ def smallest_words(one: Smallest, kind: str) -> str:
     return number(one.mean, 2)
 
 
-AMOUNTS = {"small": "a small", "medium": "a medium", "large": "a large"}
 MADE_OF = {
-    "location": "Most of the change ({share}) is in averages.",
-    "scale": "Most of the change ({share}) is in the overall spread.",
-    "shape": "Most of the change ({share}) is in how {things} vary and relate, "
-    "not in their averages.",
+    "location": "averages",
+    "scale": "the overall spread",
+    "shape": "how {} vary and relate, not in their averages",
 }
 
 
@@ -395,8 +386,8 @@ def made_of_sentence(verdict: Verdict) -> str:
     if not verdict.mostly:
         return "What the difference is made of cannot be said."
     share, first = f"{verdict.shares[verdict.mostly]:.0%}", next(iter(verdict.kinds), "")
-    things = "pixels" if first.startswith(PIXEL) else "columns"
-    return MADE_OF[verdict.mostly].format(share=share, things=things)
+    part = MADE_OF[verdict.mostly].format("pixels" if first.startswith(PIXEL) else "columns")
+    return f"Most of the change ({share}) is in {part}."
 
 
 def size_sentence(size: Size) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
@@ -41,8 +42,8 @@ CARD, WIDE = 1008.0, 1088.0
 HIGHEST = 3.0
 #: Deviations from which on a cell of the heat map is one step darker.
 STEPS = (1.0, 2.0, 3.5, 6.0)
-#: Between these heights the line is drawn, with room for its axis.
-TOP, BOTTOM, AXIS = 24.0, 176.0, 64.0
+#: Between these heights the line is drawn.
+TOP, BOTTOM = 24.0, 176.0
 
 #: A column over time: what it is called, its values, and how they are written.
 Values: TypeAlias = tuple[str, Sequence[float], Callable[[float], str]]
@@ -99,9 +100,7 @@ def _card(found: Monitoring) -> Card:
         points += [Figure(headlines.episode_sentence(one))] if k else []
         change = headlines.change_sentence(one, found)
         points += [Figure(f"{change[:-1]} ({_called(one.alarm, found)}).")] if change else []
-    drawn = for_phones(
-        lambda width: _alarm_line(labels, windows, width, _left(width) if episodes else AXIS), CARD
-    )
+    drawn = for_phones(lambda width: _alarm_line(labels, windows, width), CARD)
     text = f"The line breaks where a {unit} cannot be judged."
     wide: list[Block] = [Figure(f"Each {unit}'s largest deviation; 1 = alarm.", text, drawn)]
     wide += [_episode_lanes(labels, found)] if episodes else []
@@ -238,11 +237,10 @@ def _windows_section(found: Monitoring) -> Section:
 # ---- charts over time ---------------------------------------------------------------------------
 
 
-def _alarm_line(
-    labels: Sequence[str], windows: Sequence[Window], width: float, left: float
-) -> Chart:
+def _alarm_line(labels: Sequence[str], windows: Sequence[Window], width: float) -> Chart:
     """The line from zero with its alarm level; broken, with the reason, where nothing is judged."""
     made = Drawing(width, BOTTOM + 24, "Deviation over time; 1 is an alarm")
+    left = _left(width)
     step = (width - left) / max(1, len(windows))
     at = [left + (k + 0.5) * step for k in range(len(windows))]
 
@@ -281,15 +279,12 @@ def _up(level: float) -> float:
     return BOTTOM - (BOTTOM - TOP) * min(max(level, 0.0), HIGHEST) / HIGHEST
 
 
-def _runs(flags: Sequence[bool]) -> list[tuple[int, int]]:
+def _runs(flags: Sequence[bool]) -> Iterator[tuple[int, int]]:
     """First and last places of runs of true flags."""
-    found: list[tuple[int, int]] = []
-    for k, flag in enumerate(flags):
-        if flag and found and found[-1][1] == k - 1:
-            found[-1] = (found[-1][0], k)
-        elif flag:
-            found.append((k, k))
-    return found
+    for flag, run in itertools.groupby(range(len(flags)), key=flags.__getitem__):
+        places = list(run)
+        if flag:
+            yield places[0], places[-1]
 
 
 def _dates(made: Drawing, labels: Sequence[str], left: float) -> None:
