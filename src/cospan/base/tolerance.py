@@ -71,8 +71,6 @@ LARGEST_LOG_TANGENT = 80.0
 ANGLE_ROUNDING = 1e-6
 # What a left-out row leaves of its own direction: never less, so that its logarithm is a number.
 LEAST_REMAINDER = 1e-12
-# Below this share a feature has no part in a direction.
-NO_SHARE = 1e-12
 
 
 def off_span_rounding(features: int, eps: float) -> float:
@@ -124,13 +122,9 @@ NOT_ZERO = 1e-300
 SAME_VALUE = 1e-12
 # What a histogram's sum may miss 1 by: float32 histograms of some thousand bins stay within it.
 UNIT_SUM = 1e-5
-# Of equally unusual rows the dearer one comes first: less than the step of any rank, 1/(n + 1).
-TIE_BREAK = 1e-6
 # Digits of scores: equal rows are to tie, whatever the rounding of a product.
 TIED_DIGITS = 9
 # A number of rows that is whole, or 0, but for rounding is that.
 COUNT_ROUNDING = 1e-9
-# m ones among n numbers have the variance p(1 - p), others less: sums are good to this.
-ZEROS_AND_ONES = 1e-9
 # Minutes added to a time of day before it is cut: fractions of days since 1970 are good to 6e-9.
 WITHIN_MINUTE = 1e-6

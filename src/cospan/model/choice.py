@@ -80,11 +80,12 @@ def more_rows(summaries: Sequence[Summary]) -> int:
 
 
 class Chosen(NamedTuple):
-    """Sets that are prepared and chosen for."""
+    """Sets that are prepared and chosen for, and the sampled rows that were tried."""
 
     working: WorkingSets
     geometry: Geometry
-    #: (n, K): leave-one-out costs of the sampled rows, where the choice computed them exactly
+    trial: TrialRows | None
+    #: (n, K): their leave-one-out costs, where the choice computed them exactly
     squared: Floats | None
 
 
@@ -100,7 +101,7 @@ def choose(
         alpha = DEFAULT_SHRINKAGE if fixed.shrinkage is None else fixed.shrinkage
         dof = 1.0 if fixed.dof is None else fixed.dof
         g = replace(g, shrinkage=alpha, pooling=fixed.pooling or 0.0, dof=dof)
-        return Chosen(working, g, None)
+        return Chosen(working, g, trial, None)
     search = _Search(fixed, working, Judge(trial), near)
     found = search.without_pooling(working)
     if search.other_units:
@@ -109,7 +110,8 @@ def choose(
         found = search.with_pooling(found)
     equal_weights = bool(np.all(trial.removed == trial.removed[:1]))
     squared = found.squared.T if g.affine and equal_weights else None
-    return Chosen(found.working, found.geometry, squared)
+    trial = trial if found.working is working else _trial_of(found.working)
+    return Chosen(found.working, found.geometry, trial, squared)
 
 
 # ---- which of two settings is better ----------------------------------------------------------

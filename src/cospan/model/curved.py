@@ -21,11 +21,11 @@ from cospan.base.checks import as_rows, as_weights
 from cospan.base.tolerance import expansion_keeps_digits
 from cospan.base.types import Array, Floats, Index
 from cospan.errors import InputError
-from cospan.model.choice import CLEARLY, Judge, tried_rows
+from cospan.model.choice import CLEARLY, Chosen, Judge, tried_rows
 from cospan.model.curves import RowMap, are_of_a_table, landmark_map, score_map
 from cospan.model.prepared import WorkingSets
 from cospan.model.scoring import Squares, pieces_of
-from cospan.model.set_model import Model, SetCosts, Tried, chosen_sets
+from cospan.model.set_model import Model, SetCosts, chosen_sets
 from cospan.model.settings import Settings
 from cospan.summary import RowSample, Summary, SummaryOptions
 
@@ -148,7 +148,7 @@ class RowsAgain:
 
 def with_curve(
     model: Model,
-    tried: Tried,
+    tried: Chosen,
     settings: Settings,
     again: Again | None,
     mapping: RowMap | None = None,
@@ -166,7 +166,7 @@ def with_curve(
     mapping = _map_for(tried.working) if mapping is None else mapping
     if sum(part.count for part in summaries) < mapping.n_features:
         return model
-    settings = replace(settings, units=mapping.units)
+    settings = replace(settings, units="common")
     samples = few = [part.sample for part in summaries]
     if again is not None:
         few = [x.taken(np.arange(len(x)) < TRIED_AT_MOST) for x in samples]
@@ -192,7 +192,7 @@ def with_curve(
     return replace(model, curve=CurvedSets(mapping, costs))
 
 
-def _can_show_a_curve(tried: Tried, settings: Settings, again: Again | None) -> bool:
+def _can_show_a_curve(tried: Chosen, settings: Settings, again: Again | None) -> bool:
     """Are there more rows than columns, and is all else left to the data?
 
     Who settles α, γ or ν wants the plain formula with that value.
@@ -230,7 +230,7 @@ def _with_samples(
     return found
 
 
-def _better_costs(mapped: Sequence[Summary], settings: Settings, plain: Tried) -> SetCosts | None:
+def _better_costs(mapped: Sequence[Summary], settings: Settings, plain: Chosen) -> SetCosts | None:
     """The costs of mapped rows, if they are clearly better than the plain model's."""
     assert plain.trial is not None
     assert plain.squared is not None

@@ -26,7 +26,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtri
@@ -68,8 +67,6 @@ class _Landmarks:
     landmarks: Floats  # (L, m): their places
     mixing: Floats  # (L, r): K^(-1/2), scaled
     width: float  # h
-
-    units: ClassVar[str] = "common"  # of mapped rows
 
     @property
     def n_features(self) -> int:

@@ -229,7 +229,7 @@ class JointFrame(SetModel):
     @classmethod
     def _decomposed(cls, chosen: Chosen) -> tuple[JointFrame, Array | None]:
         """The frame without a calibration, and the basis of its own span where it has one."""
-        working, g, _ = chosen
+        working, g = chosen.working, chosen.geometry
         left, right = (working.shrunk(k, g.shrinkage) for k in (0, 1))
         tol = working.tolerance() if g.shrinkage == 0 and g.tol is None else g.tol
         constant = g.constant_features
@@ -471,7 +471,7 @@ class JointFrame(SetModel):
 
 def _nothing_shared(chosen: Chosen, blocks: Blocks) -> tuple[Note, ...]:
     """What a reader should know of two sets that share no direction."""
-    working, g, _ = chosen
+    working, g = chosen.working, chosen.geometry
     p, q = (part.count for part in working.prepared.summaries)
     # A centre between the means makes their difference a direction of both sets.
     between = 1 if g.center_mode == "pooled" and p + q < g.n_features else 0

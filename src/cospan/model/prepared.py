@@ -147,6 +147,10 @@ class TrialRows(NamedTuple):
         """The weight that goes with a row: a row of weight 2 loses one occurrence."""
         return np.asarray(np.minimum(self.counts, 1.0))
 
+    def inside(self, basis: Array) -> TrialRows:
+        """The same rows in the coordinates of a basis (e, m)."""
+        return self._replace(rows=arrays.matmul(self.rows, arrays.to_numpy(basis)))
+
 
 class PreparedSets:
     """Summaries of K sets, and their positions: a geometry that has no units and choices yet."""
@@ -315,12 +319,8 @@ class WorkingSets:
         g = self.geometry
         return np.asarray(arrays.to_numpy(working_rows(g.means, g.center, g, self.basis)[0]))
 
-    def trial(self, most: int, inner: Array | None = None) -> TrialRows | None:
-        """Sampled rows of every set, at most so many of each; None where a set keeps none.
-
-        Less what the moments of their set are taken about, and in the coordinates of a basis
-        `inner` (e, m), where there is one.
-        """
+    def trial(self, most: int) -> TrialRows | None:
+        """Sampled rows of every set, at most so many of each; None where a set keeps none."""
         found = [self._trial_of(k, most) for k in range(self.n_sets)]
         if any(len(part[0]) == 0 for part in found):
             return None
@@ -328,8 +328,6 @@ class WorkingSets:
         own = np.repeat(np.arange(self.n_sets), [len(part[0]) for part in found])
         if not self.geometry.own_centers:
             rows = rows + self.means()[own]
-        if inner is not None:
-            rows = arrays.matmul(rows, arrays.to_numpy(inner))
         return TrialRows(rows, off, own, count)
 
     def _trial_of(self, k: int, most: int) -> tuple[Floats, Floats, Floats]:

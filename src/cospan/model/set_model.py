@@ -20,7 +20,6 @@ from typing import (
     TYPE_CHECKING,
     Any,
     Generic,
-    NamedTuple,
     Self,
     TypeVar,
     Unpack,
@@ -42,7 +41,6 @@ from cospan.model.choice import (
     Chosen,
     choose,
     more_rows,
-    tried_rows,
 )
 from cospan.model.leave_one_out import (
     LeaveOneOutCosts,
@@ -246,38 +244,32 @@ def notes_on_weights(summaries: Sequence[Summary]) -> tuple[Note, ...]:
     return (Note("weights sum to one row", text, remedy, loud=True),)
 
 
-class Tried(NamedTuple):
-    """Sampled rows of the sets, and their leave-one-out squared costs (n, K)."""
-
-    working: WorkingSets
-    trial: TrialRows | None
-    squared: Floats | None
-
-
 def calibrated(
     model: Model, chosen: Chosen, settings: Settings, inner: Array | None = None
-) -> tuple[Model, Tried]:
-    """A model with its typicality and its calibration, and what these come from.
+) -> tuple[Model, Chosen]:
+    """A model with its typicality and its calibration, and the costs these come from.
 
     From leave-one-out costs of sampled rows, or by theory where there are none. `inner` is a basis
     of the model's own span inside the working coordinates.
     """
-    working, g = chosen.working, model.geometry
-    trial = working.trial(tried_rows(working.n_sets), inner)
-    squared = model.trial_costs(trial) if chosen.squared is None else chosen.squared
+    working, g, trial, squared = chosen
+    if trial is not None and inner is not None:
+        trial = trial.inside(inner)
+    squared = model.trial_costs(trial) if squared is None else squared
     if trial is not None and squared is not None:
         model = replace(model, typicality=Typicality.of(squared, trial.own, trial.counts))
     if settings.calibrates():
         rows, costs = trial, squared
         if most := more_rows(working.prepared.summaries):
-            rows = working.trial(most, inner)
+            rows = working.trial(most)
+            rows = rows if rows is None or inner is None else rows.inside(inner)
             costs = model.trial_costs(rows)
         if rows is None or costs is None:
             found = theoretical(g.dof, g.n_varying, model.log_determinants())
         else:
             found = fit_calibration(log_odds_of(costs), rows.own, rows.counts)
         model = replace(model, geometry=replace(g, calibration=found))
-    return model, Tried(working, trial, squared)
+    return model, Chosen(working, model.geometry, trial, squared)
 
 
 # ---- costs to K sets --------------------------------------------------------------------------
@@ -326,7 +318,7 @@ class SetCosts(SetModel):
         return with_curve(costs, tried, settings, again, mapping)
 
     @classmethod
-    def of_chosen(cls, chosen: Chosen, settings: Settings) -> tuple[SetCosts, Tried]:
+    def of_chosen(cls, chosen: Chosen, settings: Settings) -> tuple[SetCosts, Chosen]:
         """Plain costs, and the rows they are tried on."""
         return calibrated(cls._bare(chosen.working, chosen.geometry), chosen, settings)
 
