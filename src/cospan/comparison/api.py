@@ -226,10 +226,7 @@ def _source_notes(opened: Opened) -> list[Note]:
 
 
 def _notes(
-    opened: Opened,
-    model: Model,
-    groups: Sequence[Group],
-    verdict: Verdict | None,
+    opened: Opened, model: Model, groups: Sequence[Group], verdict: Verdict | None
 ) -> Iterator[Note]:
     """The notes on a comparison, those of the sources first."""
     yield from _source_notes(opened)

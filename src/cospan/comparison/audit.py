@@ -31,15 +31,16 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaincc, softmax
 
 from cospan.base import arrays
-from cospan.base.checks import as_rows, as_shrinkage, feature_names_of
+from cospan.base.checks import as_rows, feature_names_of
 from cospan.base.notes import warn
 from cospan.base.tables import make_dataframe
-from cospan.base.tolerance import FAST_SHRINKAGE, NOT_ZERO
+from cospan.base.tolerance import NOT_ZERO
 from cospan.base.types import Array, Bools, Data, DataFrame, Floats, Index, Values
+from cospan.comparison.opening import Settings
 from cospan.data import encode, notes_of, open_source
 from cospan.errors import InputError
 from cospan.evidence import rank_auc
-from cospan.model import Given, RowsAgain, SetCosts, Settings, calibrated_weights
+from cospan.model import Given, RowsAgain, SetCosts, calibrated_weights
 from cospan.summary import Summary
 
 PRECISION = 0.8  # of the labels that are flagged so many should be flipped
@@ -201,9 +202,7 @@ def audit_labels(
     labels, classes, own = _labels(y, rows.shape[0])
     # To flag labels, costs must be probabilities.
     settings: Given = {"curve": "auto", **given, "calibrate": True}
-    alpha = as_shrinkage(Settings.of(**settings).shrinkage)
-    few = rows.shape[0] < rows.shape[1]  # then factors are smaller than matrices
-    exact = few or (alpha != "auto" and float(alpha) < FAST_SHRINKAGE)
+    exact = Settings.of(**settings).are_exact(*rows.shape)
     members = [arrays.pick(rows, np.flatnonzero(own == k)) for k in range(len(classes))]
     costs = SetCosts.from_summaries(
         [replace(Summary.of(part, exact=exact), feature_names=names) for part in members],

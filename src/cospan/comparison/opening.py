@@ -152,25 +152,21 @@ class Opened(NamedTuple):
             yield k, chunk.take(np.flatnonzero(own == k))._replace(labels=None)
 
 
-class _Sets(NamedTuple):
-    """The things that sets are made of; of each the name and the class where these are known."""
-
-    things: list[object]
-    called: list[str | None]
-    values: list[object]
+#: The things that sets are made of; of each the name and the class, None where it is not known.
+_Sets = tuple[list[object], list[str | None], list[object]]
 
 
 def open_sets(asked: Asked, options: SourceOptions) -> Opened:
     """Open the sets and the rows to score with them."""
     label = asked.label
-    things, called, values = sets = _sets_of(asked, options)
+    things, called, values = _sets_of(asked, options)
     if len(things) > MOST_SETS:
         raise InputError(
             f"{'sets' if label is None else label}: there are more than {MOST_SETS} sets to "
             "compare; choose fewer, or another column for label=."
         )
     groups, options = _groups_of(options, things)
-    times = [_rows_of_profile(sets, k) for k in range(len(things))]
+    times = [_rows_of_profile(things, called, k) for k in range(len(things))]
     if len(things) > 2 and label is not None:
         source = encode([_open(asked.A, "A", {**options, "groups": groups[0], "label": label})])[0]
         opened = Opened(tuple(map(_as_text, values)), [source], tuple(values))
@@ -222,13 +218,13 @@ def _sets_of(asked: Asked, options: SourceOptions) -> _Sets:
         if len(called) < 2:
             how_many = "is one set" if called else "are no sets"
             raise InputError(f"There {how_many} to compare; give two or more.")
-        return _Sets(list(A.values()), [*called], [None] * len(A))
+        return list(A.values()), [*called], [None] * len(A)
     if B is not None:
-        return _Sets([A, B], [name_a, name_b], [a, b])
+        return [A, B], [name_a, name_b], [a, b]
     values = _classes(asked, options)
     if len(values) > 2:
         _refuse_names(asked, "there are more")
-    return _Sets([A] * len(values), [name_a, name_b], values)
+    return [A] * len(values), [name_a, name_b], values
 
 
 def _refuse_names(asked: Asked, why: str) -> None:
@@ -277,16 +273,16 @@ def _groups_of(
     )
 
 
-def _rows_of_profile(sets: _Sets, k: int) -> str:
+def _rows_of_profile(things: list[object], called: list[str | None], k: int) -> str:
     """Put a profile's kept rows in its place; its column of times, which these do not have."""
-    thing: Data = sets.things[k]
+    thing: Data = things[k]
     if isinstance(thing, str | os.PathLike) and is_file_of(thing, PROFILE):
-        name, time, sets.things[k] = profile_rows(thing)
+        name, time, things[k] = profile_rows(thing)
     elif hasattr(thing, "kept_rows"):
-        name, time, sets.things[k] = thing.name, thing.time, thing.kept_rows
+        name, time, things[k] = thing.name, thing.time, thing.kept_rows
     else:
         return ""
-    sets.called[k] = sets.called[k] or name
+    called[k] = called[k] or name
     return str(time)
 
 

@@ -349,16 +349,11 @@ class Comparison:
             "p": None if math.isnan(p) else p,
             "sentences": str(self).splitlines(),
             "pairs": [self._pair_dict(pair) for pair in self.by_size],
-            "confusion": [
-                np.bincount(group.kept.nearest[:, 0], minlength=len(self.names)).tolist()
-                for group in self.groups
-            ],
             "rows": {
                 "count": len(rows),
                 "listed": [plain(row.to_dict()) for row in rows[:LISTED_ROWS]],
             },
             "features": list(self.feature_names),
-            "directions": _directions(self.directions),
             "geometry": _geometry(self.fitted),
             "image_shape": plain(self.image_shape),
             "schema_changes": [change.to_dict() for change in self.schema_changes],
@@ -434,25 +429,6 @@ def _group(group: Group) -> dict[str, object]:
         "like_no_set": int(group.neither.sum()),
         "mean_weights": plain(group.kept.weights.mean(axis=0)),
         "theta_degrees": plain(ends),
-    }
-
-
-def _directions(frame: JointFrame | ManyFrame) -> dict[str, object]:
-    if isinstance(frame, JointFrame):
-        r, k, t = frame.blocks
-        parts = frame.parts._asdict() if frame.geometry.affine else None
-        return {
-            "rank": int(frame.rank),
-            "blocks": {"a_only": int(r), "shared": int(k), "b_only": int(t)},
-            "angles_degrees": plain(np.degrees(np.asarray(frame.angles))),
-            "parts": plain(parts),
-        }
-    isolated = {name: len(frame.isolated(k)) for k, name in enumerate(frame.names)}
-    return {
-        "rank": frame.rank,
-        "common": int(np.sum(frame.kind == "common")),
-        "partial": int(np.sum(frame.kind == "partial")),
-        "isolated": isolated,
     }
 
 
