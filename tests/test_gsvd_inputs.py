@@ -185,10 +185,9 @@ def test_byte_order_and_nullable_columns_keep_their_digits():
         assert gsvd(given, given[:50]).c.dtype == np.float64
 
 
-@pytest.mark.parametrize("name", ["compute_uv", "check_finite"])
-def test_flags_are_true_or_false(name):
-    with pytest.raises(InputError, match=f"{name} is 1"):
-        gsvd(np.eye(2), np.eye(2), **{name: 1})
+def test_flags_are_true_or_false():
+    with pytest.raises(InputError, match="compute_uv is 1"):
+        gsvd(np.eye(2), np.eye(2), compute_uv=1)
 
 
 def test_a_failed_divide_and_conquer_is_tried_again(monkeypatch):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any, TypedDict, TypeGuard, Unpack
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -226,22 +226,21 @@ def check_finite(array: Array, name: str, *, first_row: int = 0) -> None:
     )
 
 
-class RowRules(TypedDict, total=False):
-    """What rows may be."""
-
-    d: int | None  # the number of columns they must have
-    allow_empty: bool  # whether no rows at all are all right
-    first_row: int  # what to call row 0 in messages, for chunks of something longer
-    allow_complex: bool  # complex rows stay as they are
-    allow_no_columns: bool
-    finite: bool  # False trusts the caller
-
-
-def as_rows(X: object, name: str, **rules: Unpack[RowRules]) -> Array:
+def as_rows(
+    X: object,
+    name: str,
+    *,
+    d: int | None = None,
+    allow_empty: bool = False,
+    allow_no_columns: bool = False,
+    allow_complex: bool = False,
+    first_row: int = 0,
+) -> Array:
     """X as a finite two-dimensional array of float32 or float64, rows being samples.
 
     Arrays keep their namespace, device and dtype; integers become float64, float16 float32.
-    Nothing is copied that need not be. In messages it is called `name`.
+    Nothing is copied that need not be. In messages it is called `name`, and its first row by a
+    number, for chunks of something longer.
     """
     given = _as_array(X, name)
     if given.ndim != 2 and given.shape != (0,):
@@ -250,16 +249,15 @@ def as_rows(X: object, name: str, **rules: Unpack[RowRules]) -> Array:
         raise InputError(
             f"{name} must have two dimensions (rows are samples), got {given.ndim}{hint}."
         )
-    if given.shape[0] == 0 and (given.ndim == 1 or not rules.get("allow_empty")):
+    if given.shape[0] == 0 and (given.ndim == 1 or not allow_empty):
         raise InputError(f"{name} has no rows; at least one sample is needed.")
-    array = _as_floating(given, name, rules.get("allow_complex", False))
-    columns, d = array.shape[1], rules.get("d")
-    if columns == 0 and not rules.get("allow_no_columns"):
+    array = _as_floating(given, name, allow_complex)
+    columns = array.shape[1]
+    if columns == 0 and not allow_no_columns:
         raise InputError(f"{name} has no columns; at least one feature is needed.")
     if d is not None and columns != d:
         raise InputError(f"{name} has {columns} features where {d} are expected.")
-    if rules.get("finite", True):
-        check_finite(array, name, first_row=rules.get("first_row", 0))
+    check_finite(array, name, first_row=first_row)
     return array
 
 

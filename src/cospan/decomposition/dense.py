@@ -156,7 +156,6 @@ def gsvd(
     *,
     tol: float | None = None,
     compute_uv: bool = True,
-    check_finite: bool = True,
 ) -> GSVD:
     """Generalized singular value decomposition of two matrices with the same columns.
 
@@ -187,9 +186,6 @@ def gsvd(
         ``max(rows, d) * eps``, with the eps of the dtype passed, the coarser one of two.
     compute_uv : bool
         False leaves out U and V, which saves up to half the time.
-    check_finite : bool
-        False skips the search for NaN and Inf. Only for data that cannot have any: LAPACK may
-        crash or hang on them.
 
     Returns
     -------
@@ -240,7 +236,7 @@ def gsvd(
     array([ 0., 45., 90.])
     """
     want_uv = as_flag(compute_uv, "compute_uv")
-    A, B, tolerances = _as_pair(A, B, tol, as_flag(check_finite, "check_finite"))
+    A, B, tolerances = _as_pair(A, B, tol)
     found = GSVD(**vars(decompose(A, B, tolerances, want_uv)))
     for factor in (found.c, found.s, found.H, found.U, found.V):
         if isinstance(factor, np.ndarray):  # c and s would not fit an H that was changed
@@ -248,9 +244,7 @@ def gsvd(
     return found
 
 
-def gsvdvals(
-    A: object, B: object, *, tol: float | None = None, check_finite: bool = True
-) -> tuple[Array, Array]:
+def gsvdvals(A: object, B: object, *, tol: float | None = None) -> tuple[Array, Array]:
     """The values c (falling) and s (rising) of the GSVD alone.
 
     Parameters as in :func:`gsvd`.
@@ -262,11 +256,11 @@ def gsvdvals(
     >>> round(float(c[0]), 12), round(float(s[0]), 12)
     (0.6, 0.8)
     """
-    found = gsvd(A, B, tol=tol, compute_uv=False, check_finite=check_finite)
+    found = gsvd(A, B, tol=tol, compute_uv=False)
     return found.c, found.s
 
 
-def _as_pair(A: Data, B: Data, tol: object, finite: bool) -> tuple[Array, Array, Tolerances]:
+def _as_pair(A: Data, B: Data, tol: object) -> tuple[Array, Array, Tolerances]:
     """Both matrices, checked, in one dtype, and what counts as zero in them."""
     for X, name in ((A, "A"), (B, "B")):
         if arrays.is_lazy(X):
@@ -278,7 +272,7 @@ def _as_pair(A: Data, B: Data, tol: object, finite: bool) -> tuple[Array, Array,
             )
     check_names(B, feature_names_of(A), "B", whose="A's")
     A, B = (
-        as_rows(X, name, allow_empty=True, allow_complex=True, allow_no_columns=True, finite=finite)
+        as_rows(X, name, allow_empty=True, allow_complex=True, allow_no_columns=True)
         for X, name in ((A, "A"), (B, "B"))
     )
     check_same_library(A, B)

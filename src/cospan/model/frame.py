@@ -239,7 +239,7 @@ class JointFrame(SetModel):
             # part: a direction of its own would say nothing.
             alive = arrays.like(np.isin(np.arange(g.n_features), constant, invert=True), left)
             left, right = left * alive[None, :], right * alive[None, :]
-        found = gsvd(left, right, tol=tol, compute_uv=False, check_finite=False)
+        found = gsvd(left, right, tol=tol, compute_uv=False)
         H, basis, inner = found.H, working.basis, None
         if found.rank < H.shape[1] and not without:
             orthogonal = qr(H.T)
