@@ -51,7 +51,6 @@ class Terminal:
     def __init__(self, quiet: bool = False) -> None:
         self.quiet = quiet
         self._debug = os.environ.get("COSPAN_DEBUG", "0") != "0"
-        self._stages: dict[str, tuple[int, int | None]] = {}
         self._bars: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
         self._lock = threading.Lock()
@@ -69,6 +68,7 @@ class Terminal:
         warnings.simplefilter("always", CospanWarning)
         warnings.showwarning = lambda message, *_, **__: self.warn(str(message))
         if not self.quiet and sys.stderr.isatty():
+            self._bars = _bars()
             self._timer.start()
         return self
 
@@ -155,43 +155,24 @@ class Terminal:
 
     def progress(self, stage: str, done: int, total: int | None) -> None:
         """How far it is, mostly in rows; bars appear once the command has taken a second."""
-        with self._lock:
-            self._stages[stage] = (done, total)
-            self._update_bars()
+        if self._bars is not None:
+            if stage not in self._tasks:
+                self._tasks[stage] = self._bars.add_task(printable(stage), total=total)
+            self._bars.update(self._tasks[stage], completed=done, total=total)
 
     def stop_progress(self) -> None:
         """Take the bars away."""
         self._timer.cancel()
         with self._lock:
-            if self._bars is not None:
+            if self._bars is not None and self._bars.live.is_started:
                 self._bars.stop()
-                self._bars = None
+            self._bars = None
 
     def _start_bars(self) -> None:
         """Called by the timer, so also while a long step has nothing to tell."""
-        from rich import progress
-
         with self._lock:
-            if self._timer.finished.is_set():
-                return  # stopped in the meantime
-            self._bars = progress.Progress(
-                progress.TextColumn("{task.description}", markup=False),
-                progress.BarColumn(),
-                progress.MofNCompleteColumn(),
-                progress.TimeRemainingColumn(),
-                console=_console(sys.stderr),
-                transient=True,
-            )
-            self._bars.start()
-            self._update_bars()
-
-    def _update_bars(self) -> None:
-        if self._bars is None:
-            return
-        for stage, (done, total) in self._stages.items():
-            if stage not in self._tasks:
-                self._tasks[stage] = self._bars.add_task(printable(stage), total=total)
-            self._bars.update(self._tasks[stage], completed=done, total=total)
+            if self._bars is not None:
+                self._bars.start()
 
     def _stderr(self, text: str, style: str = "") -> None:
         from rich.text import Text
@@ -209,6 +190,20 @@ def no_commands(text: str) -> str:
      a::b # #vso[task.complete]
     """
     return _COMMANDS.sub(lambda found: f"{found[0]} ", text)
+
+
+def _bars() -> Progress:
+    """Bars on stderr that go when they are stopped."""
+    from rich import progress
+
+    return progress.Progress(
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeRemainingColumn(),
+        console=_console(sys.stderr),
+        transient=True,
+    )
 
 
 def _console(stream: TextIO) -> Console:
