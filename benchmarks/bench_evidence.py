@@ -249,7 +249,7 @@ def with_gaps(rng, n):
 
 
 def of_readings(A, B, seed):
-    return find(["x", "y", "c", "b"], A, B, permutations=PERMUTATIONS, seed=seed).p
+    return find(["x", "y", "c", "b"], A, B, permutations=PERMUTATIONS, seed=seed).pvalue
 
 
 def level(draws):
