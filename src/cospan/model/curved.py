@@ -164,17 +164,14 @@ def with_curve(
     if not _can_show_a_curve(tried, settings, again):
         return model
     mapping = _map_for(tried.working) if mapping is None else mapping
-    if sum(part.count for part in summaries) < mapping.n_features:
+    rows = sum(part.count for part in summaries)
+    if rows < mapping.n_features:
         return model
     settings = replace(settings, units="common")
     samples = few = [part.sample for part in summaries]
     if again is not None:
         few = [x.taken(np.arange(len(x)) < TRIED_AT_MOST) for x in samples]
-    known, sampled, rows = (
-        sum(map(len, samples)),
-        sum(map(len, few)),
-        sum(x.count for x in summaries),
-    )
+    known, sampled = (sum(map(len, x)) for x in (samples, few))
     at_hand = rows <= _MAPPED_AT_ONCE * sampled and getattr(again, "at_hand", False)
     if again is not None and at_hand:
         mapped = again(mapping)
@@ -195,7 +192,8 @@ def with_curve(
 def _can_show_a_curve(tried: Chosen, settings: Settings, again: Again | None) -> bool:
     """Are there more rows than columns, and is all else left to the data?
 
-    Who settles α, γ or ν wants the plain formula with that value.
+    Who settles α, γ or ν wants the plain formula with that value. Of fewer rows than columns (150
+    pictures of each class, say) a curve is hardly ever better, and gains next to nothing.
     """
     working = tried.working
     summaries = working.prepared.summaries
@@ -243,9 +241,7 @@ def _better_costs(mapped: Sequence[Summary], settings: Settings, plain: Chosen) 
         trials = [replace(settings, pooling=0.0), settings]
     for trial in trials:
         costs, found = SetCosts.of_chosen(chosen_sets(mapped, trial), trial)
-        assert (
-            found.squared is not None
-        )  # rows could be left out of the plain sets, and so of these
+        assert found.squared is not None  # as in the plain sets, rows can be left out
         losses = judge.calibrated(found.squared.T)[1]
         if judge.better(before, losses, CLEARLY):
             return None
