@@ -34,7 +34,7 @@ def digits(folder):
 def many(folder):
     X, y = load_digits(return_X_y=True)
     sets = {f"digit {k}": X[y == k] for k in (3, 8, 9)}
-    return compare(sets, Z=X[y == 5], name_z="digit 5").save(folder / "many.html")
+    return compare(sets, Z=X[y == 5]).save(folder / "many.html")
 
 
 def browser(folder):
