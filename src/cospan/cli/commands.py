@@ -44,8 +44,8 @@ from cospan.data import (
 from cospan.errors import InputError, ModelFileError
 from cospan.headlines import window_sentences
 from cospan.model import JointFrame, SetCosts
-from cospan.model_file import load, save
-from cospan.monitoring import Monitoring, Profile, is_monitoring_file
+from cospan.model_file import PROFILE, is_file_of, load, save
+from cospan.monitoring import Monitoring, Profile
 from cospan.monitoring import monitor as monitor_windows
 from cospan.report import format_of, terminal_lines, write
 
@@ -360,7 +360,7 @@ def _check_compare(
 def _check_monitor(reference: str, data: Sequence[str], outputs: Outputs) -> None:
     inputs = [reference, *data]
     same = outputs.save is not None and outputs.save.resolve() == Path(reference).resolve()
-    if same and is_monitoring_file(reference):
+    if same and is_file_of(reference, PROFILE):
         inputs = list(data)  # tomorrow's window goes into the file that it is added to
     check_places((*outputs.reports, outputs.save), inputs)
     for path in outputs.reports:

@@ -10,7 +10,7 @@
 
 from .api import monitor
 from .profile import Profile
-from .result import Episode, Monitoring, Window, is_monitoring_file
+from .result import Episode, Monitoring, Window
 from .windows import Every
 
-__all__ = ["Episode", "Every", "Monitoring", "Profile", "Window", "is_monitoring_file", "monitor"]
+__all__ = ["Episode", "Every", "Monitoring", "Profile", "Window", "monitor"]

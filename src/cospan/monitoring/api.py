@@ -18,7 +18,7 @@ from cospan.errors import CospanError, CospanWarning, InputError
 from cospan.model_file import PROFILE, is_file_of
 
 from .profile import Profile
-from .result import FEWEST_ROWS, Monitoring, is_monitoring_file
+from .result import FEWEST_ROWS, Monitoring
 from .windows import Kept, as_every, read_windows
 
 Progress = Callable[[str, int, int | None], None]
@@ -105,14 +105,12 @@ def monitor(
 def _begun(reference: Data, time: str | None, every: Option, options: Record) -> Monitoring:
     """The monitoring to go on from, or a new one without windows."""
     path = os.fspath(reference) if isinstance(reference, str | os.PathLike) else ""
-    if path and is_monitoring_file(path):
+    if path and (is_file_of(path, PROFILE) or path.endswith(".cospan")):
         reference = Monitoring.load(path)
-    elif path and (is_file_of(path, PROFILE) or path.endswith(".cospan")):
-        reference = Profile.load(path)
     elif not isinstance(reference, Monitoring | Profile):
         reference = Profile.of(reference, time=time, every=every, **options)
     begun = isinstance(reference, Profile)
-    past: Monitoring = Monitoring.begun(reference) if begun else replace(reference, went_on=True)
+    past: Monitoring = Monitoring.begun(reference) if begun else reference
     if every is not None and as_every(every) != past.every:
         raise InputError(
             f"The reference has windows of {past.every} and every= asks for {as_every(every)}; "

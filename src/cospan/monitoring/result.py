@@ -24,7 +24,15 @@ from cospan.base.tables import make_dataframe, plain
 from cospan.base.types import Bools, DataFrame, Floats, Index, Record
 from cospan.errors import CospanError
 from cospan.evidence import Finding, Held, Size
-from cospan.model_file import Parts, Reader, is_file_of, read_parts, write_parts
+from cospan.model_file import (
+    PROFILE,
+    PROFILE_VERSION,
+    Parts,
+    Reader,
+    is_file_of,
+    read_parts,
+    write_parts,
+)
 
 from .alarm import FEWEST_WINDOWS, Alarm, Run, blamed, follow
 from .functions import held_columns
@@ -34,7 +42,6 @@ from .windows import Every, Kept
 if TYPE_CHECKING:
     from cospan.comparison import Comparison
 
-MONITORING = "cospan monitoring", 6  # what its file is called, and its format
 #: What a file holds as it is.
 KEPT = {"name": str, "rate": float, "rolling": bool, "notes": list}
 #: Endings of a report; with any other a file holds what to go on from.
@@ -239,7 +246,7 @@ class Monitoring:
         met = {code: Window(code, every, n, found) for code, n, found in both}
         return replace(
             self, measured=old.joined(new), met={**self.met, **met}, name=kept.name,
-            latest=frozenset(met),
+            latest=frozenset(met), went_on=len(old.codes) > 0,
         )  # fmt: skip
 
     # ---- windows -------------------------------------------------------------------------------
@@ -405,13 +412,13 @@ class Monitoring:
 
             return write(self, path)
         with locked(check_output(path)):
-            there = self._added_to(path) if self.went_on and is_monitoring_file(path) else self
-            return write_parts(path, MONITORING, there._parts())
+            there = self._added_to(path) if self.went_on and is_file_of(path, PROFILE) else self
+            return write_parts(path, (PROFILE, PROFILE_VERSION), there._parts())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Monitoring:
         """Read it from a file; nothing in it is executed."""
-        return read_parts(path, MONITORING, cls._read)
+        return read_parts(path, (PROFILE, PROFILE_VERSION), cls._read)
 
     def _added_to(self, path: str | os.PathLike[str]) -> Monitoring:
         """What the file holds, with the windows that were read now."""
@@ -422,25 +429,25 @@ class Monitoring:
         return replace(self, measured=there.measured.joined(new), met=met, notes=notes)
 
     def _parts(self) -> Parts:
-        """What a file holds of it."""
+        """What a file holds of it: the reference, and beside it the windows."""
         settings: Record = {name: plain(getattr(self, name)) for name in KEPT}
         settings["met"] = [_written(self.met[code]) for code in self.measured.codes.tolist()]
-        return Parts(settings, self.measured.tensors()) | self.reference.parts().inside("profile")
+        windows = Parts(settings, self.measured.tensors())
+        return self.reference.parts() | windows.inside("watched")
 
     @classmethod
     def _read(cls, read: Reader) -> Monitoring:
-        """The same from a file."""
-        reference, measured = Profile.read(read.section("profile")), Measured.read(read)
-        codes, counts, met = measured.codes.tolist(), measured.counts.tolist(), {}
+        """The same from a file; from that of a reference alone one without windows."""
+        reference = Profile.read(read)
+        if not read.has("watched"):
+            return cls.begun(reference)
+        read = read.section("watched")
+        measured, met = Measured.read(read), {}
+        codes, counts = measured.codes.tolist(), measured.counts.tolist()
         for code, n, told in zip(codes, counts, read.value("met", list), strict=True):
             met[code] = Window(code, reference.every, n, **_as_written(told))
         known = {name: read.value(name, kind) for name, kind in KEPT.items()}
         return cls(reference, measured, met, **known | {"notes": tuple(map(str, known["notes"]))})
-
-
-def is_monitoring_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file's header says that it is a monitoring."""
-    return is_file_of(path, MONITORING[0])
 
 
 def _written(one: Window) -> Record:

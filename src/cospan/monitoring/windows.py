@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -224,9 +224,10 @@ def read_windows(
     sources = _opened(data, time, **options)
     name = name or (sources[0].name if len(sources) == 1 else f"{len(sources)} sets")
     found, seen, timeless, notes = _Sample(), 0, 0, list[Note]()
+    texts = _texts_of_several(sources)
     for source in sources:
         columns = source.columns if isinstance(source, Table) else ()
-        for rows, days in read_ahead(_blocks(source, time if every.timed else None, notes)):
+        for rows, days in read_ahead(_blocks(source, time if every.timed else None, texts, notes)):
             counted = np.arange(seen, seen + len(rows))
             seen += len(rows)
             if every.timed:
@@ -276,8 +277,18 @@ def _opened(data: Data, time: str | None, **options: Option) -> list[Source | Ta
     return sources
 
 
+def _texts_of_several(sources: Sequence[Source | Table]) -> set[str]:
+    """Columns that several sources do not hold alike, as numbers here and as texts there."""
+    kinds: dict[str, set[str]] = {}
+    for source in sources if len(sources) > 1 else ():
+        for field in source.schema if isinstance(source, Table) else ():
+            kinds.setdefault(field.name, set()).add(family(field.type))
+    several = {name for name, own in kinds.items() if len(own - {"nothing"}) > 1}
+    return several | {name for name, own in kinds.items() if own & {"text", "dictionary"}}
+
+
 def _blocks(
-    source: Source | Table, time: str | None, notes: list[Note]
+    source: Source | Table, time: str | None, texts: set[str], notes: list[Note]
 ) -> Iterator[tuple[Rows, Floats]]:
     """Rows as they come, with their times in days since 1970 where a column has them."""
     days = np.zeros(0)
@@ -290,7 +301,11 @@ def _blocks(
     for batch in source.batches(wanted, max(1024, BLOCK_CELLS // len(wanted))):
         if time is not None:
             days = _days(batch.column(time), f"{source.name}: column {time!r}", zones)
-        yield batch.select(own), days
+        rows = batch.select(own)
+        for name in texts & set(own):
+            place = own.index(name)
+            rows = rows.set_column(place, name, rows.column(place).cast("string"))
+        yield rows, days
     if not zones <= {"", *_UTC}:  # of times that are written in UTC everybody knows
         text = f"{source.name}: the times of {time!r} have a time zone; windows begin in UTC."
         notes.append(Note("time zones", text, loud=True))
