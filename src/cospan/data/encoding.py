@@ -265,7 +265,7 @@ class Encoder:
         self._plainly = {
             c.name
             for c in plan.columns
-            if profiles and not any(c.name not in one or one[c.name].levels for one in profiles)
+            if profiles and all(c.name in one and not one[c.name].levels for one in profiles)
         }
 
     def rows(self, batch: pa.RecordBatch) -> Values:

@@ -221,8 +221,6 @@ class Held:
         """What it holds, as plain numbers."""
         known = column.kind not in ("category", "left out", "set aside")
         found = self.numbers(column) if known else Numbers(np.empty(0))
-        ends = (found.mean, found.deviation, found.low, found.high)
-        mean, deviation, low, high = ends if found.count else [math.nan] * 4
         exact = len(self.levels) <= MOST_LEVELS
         reading = column.reading or PLAIN.get(column.kind, "")
         read = bool(self.count and reading and column.kind != "boolean")
@@ -230,10 +228,8 @@ class Held:
             column.name,
             self.rows,
             self.gaps(column),
-            mean,
-            deviation,
-            low,
-            high,
+            found.low if found.count else math.nan,
+            found.high if found.count else math.nan,
             levels=self.levels if exact else dict(Counter(self.levels).most_common(MOST_LEVELS)),
             exact=exact,
             reading=reading if read else "",
@@ -253,13 +249,12 @@ class SetSample(NamedTuple):
     """What the columns of one set hold."""
 
     name: str
-    rows: int
     columns: dict[str, Held]
 
     def profile(self, plan: EncodingPlan) -> SetProfile:
         """The same as plain numbers, left-out columns too."""
-        own = (self.columns[c.name].profile(c) for c in plan.columns if c.name in self.columns)
-        return SetProfile(self.name, self.rows, tuple(own))
+        own = [column for column in plan.columns if column.name in self.columns]
+        return {column.name: self.columns[column.name].profile(column) for column in own}
 
 
 def learn_table(table: Table, name: str, forced: Mapping[str, str]) -> list[SetSample]:
@@ -279,7 +274,7 @@ def learn_table(table: Table, name: str, forced: Mapping[str, str]) -> list[SetS
         return Held(column, array, forced.get(column, ""), declared=declared, step=step)
 
     return [
-        SetSample(called, rows.num_rows, {c: held(c, rows) for c in table.columns})
+        SetSample(called, {c: held(c, rows) for c in table.columns})
         for called, rows in parts.items()
     ]
 

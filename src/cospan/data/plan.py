@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING as NO_DEFAULT
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
@@ -268,11 +269,7 @@ class ColumnProfile:
     #: Rows of the set, and those without a value here
     rows: int
     missing: int
-    #: Of the values present, as they are encoded (dates in days since 1970); NaN for categories,
-    #: and columns without values
-    mean: float = math.nan
-    deviation: float = math.nan
-    low: float = math.nan
+    low: float = math.nan  # of the values present, as they are encoded; NaN for categories
     high: float = math.nan
     #: How often each text occurs; at most 4,096 of them, and empty where the column is not text
     levels: Mapping[str, int] = field(default_factory=dict)
@@ -282,23 +279,8 @@ class ColumnProfile:
     padded: int = 0  # rows whose text has blanks around it
 
 
-@dataclass(frozen=True)
-class SetProfile:
-    """The columns of one set, left-out ones too."""
-
-    name: str
-    rows: int
-    columns: tuple[ColumnProfile, ...]
-
-    @cached_property
-    def _by_name(self) -> dict[str, ColumnProfile]:
-        return {column.name: column for column in self.columns}
-
-    def __getitem__(self, column: str) -> ColumnProfile:
-        return self._by_name[column]
-
-    def __contains__(self, column: str) -> bool:
-        return column in self._by_name
+#: The columns of one set by their names, left-out ones too.
+SetProfile: TypeAlias = Mapping[str, ColumnProfile]
 
 
 @dataclass(frozen=True)

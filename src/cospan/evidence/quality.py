@@ -42,11 +42,11 @@ def check_quality(
     """
     kinds = {one.name: one.kind for one in features}
     found = [note for one in features for note in _constant(one)]
-    for a in profiles[0].columns if profiles is not None else ():
-        if profiles is not None and a.name in profiles[1]:
-            b = profiles[1][a.name]
-            if kinds.get(a.name) == "category" and a.exact and b.exact:
-                found += _of_levels(a.name, a.levels, b.levels)
+    for name, a in profiles[0].items() if profiles is not None else ():
+        if profiles is not None and name in profiles[1]:
+            b = profiles[1][name]
+            if kinds.get(name) == "category" and a.exact and b.exact:
+                found += _of_levels(name, a.levels, b.levels)
             found += _of_profiles(a, b)
     return tuple(sorted(found, key=lambda one: one.detail == IN_BOTH))
 
