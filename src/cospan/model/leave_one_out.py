@@ -167,8 +167,8 @@ def maps_of(working: WorkingSets, alpha: float) -> list[Array]:
 
 
 def factors_of(maps: Sequence[Array]) -> list[Floats]:
-    """R_k with Σ̃_k = R_kᵀR_k, of square maps."""
-    return [np.linalg.inv(arrays.to_numpy(one)) for one in maps]
+    """R_k with Σ̃_k = R_kᵀR_k, of triangular maps."""
+    return [arrays.to_numpy(inverse_triangle(one)) for one in maps]
 
 
 def pooled_maps(g: Geometry, maps: Sequence[Array]) -> Sequence[Array]:
