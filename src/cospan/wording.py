@@ -128,6 +128,11 @@ def _share(one: Finding, what: str, sets: Pair) -> str:
 
 
 def _mean(one: Finding, sets: Pair, kind: str) -> str:
+    if one.detail:
+        factor = float(one.detail)
+        times = number(max(factor, 1 / factor), 2)
+        size = "large" if factor > 1 else "small"
+        return f"{quoted(one.column)} is {times} times as {size} throughout in {sets[1]}"
     x, y = pair_of(one.a, one.b)
     moved = "moved" if kind in ("date", "time of day") else _moved(one)
     if kind in TIMES:

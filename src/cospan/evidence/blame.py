@@ -43,6 +43,8 @@ CHANCE = 9.0
 CLEARLY, OUTSIDE, FEWEST = 4.0, 12.0, 5
 #: The least variance of a function there, of 1 in all rows: below, one row would make a z.
 LEAST_INSIDE = 0.0025
+#: A level that more of the rows have confines nothing. And so many columns are asked where.
+LARGEST_PART, ASKED_WHERE = 0.8, 20
 #: Of a text its length, and of a form a single value, is what is said, where its z is at least this
 #: part of the largest.
 PLAINLY = 0.7
@@ -92,7 +94,7 @@ def blame_columns(
         where = None
         if function.family == OWN or function.kind.endswith("inside"):
             column = function.column  # of a pair the number, not the level
-            where = _only_where(rows, n_a, column, use)
+            where = _only_where(rows, n_a, column, use) if place < ASKED_WHERE else None
         function, z, only = where or (*_clearest(rows, evidence, mine, use, n_a), None)
         blamed.append(Blamed(column, p, function, z, only, before=before))
     others = np.flatnonzero(~np.isin(rows.scores.column, order[: len(causes)]))
@@ -196,7 +198,8 @@ def _only_where(
     Neither by itself nor given the columns in use, nor inside another level. With the column's own
     function that shows it best there.
     """
-    levels = [one for one in rows.levels() if one[0] != column]
+    others = (one for one in rows.levels() if one[0] != column)
+    levels = [one for one in others if one[2].mean() <= LARGEST_PART]
     mine = [
         one
         for reading, margin in zip(rows.readings, rows.margins, strict=True)
@@ -212,8 +215,8 @@ def _only_where(
     M = np.array([inside for _, _, inside in levels], dtype=np.float64)
     inside = _Steps.of(M, F, n_a)
     outside = _Steps.of(1 - M, F, n_a)
-    apart = np.abs(inside.step - outside.step) / np.sqrt(inside.error + outside.error)
-    z_in, z_out = inside.step / np.sqrt(inside.error), outside.step / np.sqrt(outside.error)
+    apart = np.abs(inside.step - outside.step) / np.sqrt(inside.cautious + outside.cautious)
+    z_in, z_out = inside.step / np.sqrt(inside.cautious), outside.step / np.sqrt(outside.error)
     best = np.abs(z_in[:, own]).argmax(axis=1)
     every = np.arange(len(M))
     within, without = np.abs(z_in[every, best]), np.abs(z_out[:, own]).max(axis=1)
@@ -234,6 +237,13 @@ class _Steps(NamedTuple):
     weight: Floats  # (L,): the harmonic half of the rows
     step: Floats
     error: Floats  # squared
+
+    @property
+    def cautious(self) -> Floats:
+        """The squared error by at least the variance of all rows: where a rare value does not
+        occur, it has none.
+        """
+        return np.maximum(self.error, 1 / self.weight[:, None])
 
     @classmethod
     def of(cls, rows: Floats, F: Floats, n_a: int) -> _Steps:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base.tables import plain
-from cospan.base.types import Bools, Record
+from cospan.base.types import Bools, Floats, Record
 
-from .blame import Blamed
+from .blame import KOLMOGOROV, Blamed
 from .functions import (
     OTHER,
     OWN,
@@ -36,6 +36,9 @@ from .test import SQUARE
 IN_BOTH = "in both"
 #: Columns that a mean is adjusted for, those that say most about it.
 MOST_GIVEN = 50
+#: Another unit: the sets' Kolmogorov-Smirnov distance is at least this, and vanishes with a factor
+#: whose logarithm is beyond the other.
+APART, SCALED = 0.5, 0.3
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,9 @@ class Finding:
     kind: str
     column: str = ""  # the user's
     second: str = ""  # the other one where there are two
-    detail: str = ""  # a level (of a relation that of the second column), a value, a step
+    #: A level (of a relation that of the second column), a value, a step; of a mean the factor
+    #: where all values are multiplied, as in another unit
+    detail: str = ""
     a: float = math.nan  # the value in A, in the user's units or as a share
     b: float = math.nan
     #: Its size: of means in standard deviations, of shares Cohen's h, of correlations Fisher's z,
@@ -144,20 +149,35 @@ def _by_itself(
     )  # fmt: skip
     if not first.related:
         return replace(mean, kind="text")
-    if kind == "value":
+    factor = _factor(x, y)
+    if factor is None and kind == "value":
         return _shares(base, "value", f"{value!r}", x == value, y == value)
-    if kind == "rounding":
+    if factor is None and kind == "rounding":
         whole = (multiples(v, value) for v in (x, y))
         return _shares(base, "rounding", f"{value:g}", *whole)
     if a > 0:
         base = replace(base, beyond=float(np.mean((y < x.min()) | (y > x.max()))))
-    if kind == "mean" or abs(step) >= unit:  # the average first where both moved; constants
-        return replace(mean, beyond=base.beyond)
+    if factor is not None or kind == "mean" or abs(step) >= unit:  # first, where both moved
+        detail = "" if factor is None else f"{factor!r}"
+        return replace(mean, beyond=base.beyond, detail=detail)
     if kind == "spread":
         ratio = math.log(b / a) if a > 0 and b > 0 else math.copysign(math.inf, b - a)
         return replace(base, kind="spread", a=a, b=b, effect=ratio)
     _, at = kolmogorov(x, y)
     return _shares(base, "shape", f"{at!r}", x <= at, y <= at)
+
+
+def _factor(x: Floats, y: Floats) -> float | None:
+    """How many times x is y throughout, as in another unit; None where that is not so."""
+    spread = deviation(x), deviation(y)
+    limit = KOLMOGOROV * math.sqrt((len(x) + len(y)) / (len(x) * len(y)))
+    if min(spread) == 0 or limit > APART or kolmogorov(x, y)[0] < APART:
+        return None
+    ratio, middles = spread[1] / spread[0], (float(np.median(x)), float(np.median(y)))
+    likely = [10.0 ** round(math.log10(ratio)), ratio]  # round ones first
+    likely += [middles[1] / middles[0]] if middles[0] * middles[1] > 0 else []
+    fitting = (one for one in likely if abs(math.log(one)) > SCALED)
+    return next((one for one in fitting if kolmogorov(one * x, y)[0] < limit), None)
 
 
 def _reading(readings: Sequence[Reading], column: int, part: str = "") -> Reading:

@@ -335,8 +335,8 @@ class Margin:
             there = values == value
             yield Function("value", column, part=part, value=value), there.astype(np.float64)
         for step in STEPS if self.reading.related else ():
-            there = multiples(values, step)
-            yield Function("rounding", column, part=part, value=step), there.astype(np.float64)
+            whole = np.where(missing, np.nan, multiples(values, step))
+            yield Function("rounding", column, part=part, value=step), whole
 
 
 def multiples(values: Floats, step: float) -> NDArray[np.bool_]:
