@@ -1,7 +1,7 @@
 """Data opened and encoded in one step, with its warnings, as most tests want it."""
 
-from cospan.base.notes import warn
 from cospan.data import EncodingPlan, Source, encode, notes_of, open_source
+from cospan.errors import warn
 
 
 def encoded(tables) -> list[Source]:

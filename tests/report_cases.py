@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from cospan.base.notes import Note
 from cospan.comparison import compare
+from cospan.errors import Note
 
 HOSTILE = {
     "html": '<b>bold</b><img src=x onerror="window.hacked=1">',

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from cospan.base.files import write_text
+from cospan.base.files import whole_file, write_text
 from cospan.cli import app
 from cospan.errors import InputError
 
@@ -163,3 +163,20 @@ def test_a_reader_that_leaves_changes_no_exit_code(tmp_path, gate, code):
     os.close(write)
     assert ended.returncode == code, ended.stderr
     assert (tmp_path / "r.md").exists()
+
+
+def test_what_killed_runs_left_is_removed_by_the_next(tmp_path):
+    """A run is killed while it writes; the next that writes there clears up after it."""
+    code = (
+        "import os, signal, sys; from cospan.base.files import whole_file\n"
+        "with whole_file(sys.argv[1]): os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    target = tmp_path / "report.html"
+    subprocess.run([sys.executable, "-c", code, target], check=False)
+    assert len(list(tmp_path.iterdir())) == 1
+    with whole_file(target) as running:  # a run that lives keeps its file
+        running.write_text("mine")
+        write_text(target, "theirs")
+        assert running.exists()
+    assert target.read_text() == "mine"
+    assert list(tmp_path.iterdir()) == [target]

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import kstest
 
 from cospan import AlignmentAngleClassifier, JointFrame, Summary, compare
-from cospan.base.tails import tail_p_values
+from cospan.base.rows import tail_p_values
 from cospan.errors import InputError
 from cospan.model import Alignment, Typicality, below_rate
 

@@ -17,10 +17,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cospan.base.checks import as_shrinkage, as_weights, is_real
-from cospan.base.notes import warn
 from cospan.base.tolerance import FAST_SHRINKAGE
 from cospan.base.types import Data, Floats, Option, Values
-from cospan.errors import InputError
+from cospan.errors import InputError, warn
 from cospan.model import Again, JointFrame, RowsAgain, SetCosts, Settings, tried_rows
 from cospan.summary import Summary
 

@@ -20,9 +20,8 @@ import scipy.linalg
 
 from cospan.base import arrays, factorizations
 from cospan.base.checks import as_option, as_rows, check_names, feature_names_of, is_real
-from cospan.base.notes import Note, warn
 from cospan.base.types import Array, Data, Floats, Index
-from cospan.errors import InputError
+from cospan.errors import InputError, Note, warn
 from cospan.model import JointFrame, in_feature_units
 
 

@@ -2,7 +2,8 @@
 
 Everything that cospan writes goes to a temporary file in the same folder first and takes its
 name in one step at the end. Whatever happens in between (a full disk, Ctrl-C, a bug), an older
-file of that name stays as it was and no half of a new one is left behind.
+file of that name stays as it was and no half of a new one is left behind; what a killed run leaves
+is removed by the next one that writes in that folder.
 
 A name that stands for a device or for the process's own output (``/dev/stdout``, ``/dev/null``,
 ``/dev/fd/3``) is written to at the end, never replaced; other things that are not regular files
@@ -12,6 +13,7 @@ A name that stands for a device or for the process's own output (``/dev/stdout``
 from __future__ import annotations
 
 import os
+import platform
 import re
 import secrets
 import shutil
@@ -20,6 +22,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from zlib import crc32
 
 from cospan.errors import CospanError, InputError
 
@@ -27,6 +30,8 @@ __all__ = ["check_output", "whole_file", "write_text"]
 
 # Letters of a file's name that its temporary name repeats: names end at 255 bytes.
 LONGEST_STEM = 40
+#: Some letters for the machine, as a folder may be shared by several.
+_MACHINE = f"{crc32(platform.node().encode()):08x}"
 #: Names of what the process has open already, by number.
 _OPEN = re.compile(r"/(?:dev|proc/self)/fd/(\d+)|/dev/(stdin|stdout|stderr)")
 
@@ -127,8 +132,9 @@ def _temporary_for(target: Path) -> Path:
         with suppress(OSError):
             old = target.stat().st_mode & 0o777  # a private file stays private
     folder = Path(tempfile.gettempdir()) if stream else target.parent
-    # a name that nobody has
-    name = f".{target.stem[:LONGEST_STEM]}-{secrets.token_hex(8)}.part{target.suffix}"
+    _remove_left_over(folder)
+    whose = f"{_MACHINE}-{os.getpid()}-{secrets.token_hex(8)}"  # a name that nobody has
+    name = f".{target.stem[:LONGEST_STEM]}-{whose}.part{target.suffix}"
     mode = 0o600 if stream or old is not None else 0o666
     try:
         os.close(os.open(folder / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
@@ -140,6 +146,19 @@ def _temporary_for(target: Path) -> Path:
         with suppress(OSError):  # some file systems have no modes
             (folder / name).chmod(old)
     return folder / name
+
+
+def _remove_left_over(folder: Path) -> None:
+    """Remove temporary files of runs on this machine that were killed before they could."""
+    for file in folder.glob(f".*-{_MACHINE}-*.part*") if os.name == "posix" else ():
+        pid = file.name.rpartition(f"-{_MACHINE}-")[2].partition("-")[0]
+        try:
+            os.kill(int(pid), 0)  # asks whether it runs (elsewhere than on POSIX it would end it)
+        except ProcessLookupError:
+            with suppress(OSError):  # another run may be quicker
+                file.unlink()
+        except (OSError, ValueError, OverflowError):
+            pass
 
 
 def _copy_into(target: Path, temporary: Path) -> None:

@@ -14,7 +14,6 @@ from typing import Unpack
 import numpy as np
 
 from cospan._version import VERSION
-from cospan.base.notes import Note, warn
 from cospan.base.text import plural
 from cospan.comparison.opening import Asked, Opened, Options, Progress, open_sets, split_options
 from cospan.comparison.pairs import profiles_of, sizes_of, study_pair
@@ -23,7 +22,7 @@ from cospan.comparison.result import Comparison
 from cospan.comparison.rows import check_rows
 from cospan.comparison.scoring import Group, Model, fit_models, usual_rows
 from cospan.data import Chunk, listing
-from cospan.errors import InputError
+from cospan.errors import InputError, Note, warn
 from cospan.evidence import FEWEST_ROWS, Verdict
 from cospan.model import JointFrame, ManyFrame
 from cospan.summary import random_rows, rows_within

@@ -32,13 +32,12 @@ from scipy.special import gammaincc, softmax
 
 from cospan.base import arrays
 from cospan.base.checks import as_rows, feature_names_of
-from cospan.base.notes import warn
 from cospan.base.tables import make_dataframe
 from cospan.base.tolerance import NOT_ZERO
 from cospan.base.types import Array, Bools, Data, DataFrame, Floats, Index, Values
 from cospan.comparison.opening import Settings
 from cospan.data import encode, notes_of, open_source
-from cospan.errors import InputError
+from cospan.errors import InputError, warn
 from cospan.evidence import rank_auc
 from cospan.model import Given, RowsAgain, SetCosts, calibrated_weights
 from cospan.summary import Summary

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import ndtri
 
-from cospan.base.keys import text_keys
+from cospan.base.rows import text_keys
 from cospan.base.tolerance import TIED_DIGITS
 from cospan.base.types import Floats
 from cospan.comparison.opening import Opened

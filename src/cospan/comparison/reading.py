@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cospan.base.keys import Keys, mixed, row_keys, text_keys
+from cospan.base.rows import Keys, mixed, row_keys, text_keys
 from cospan.base.types import Index
 from cospan.comparison.opening import Opened, Progress
 from cospan.data import Chunk, Source, read_ahead

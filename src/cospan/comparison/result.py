@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cospan.base.notes import Note
 from cospan.base.tables import json_text, make_dataframe, plain
 from cospan.base.types import DataFrame, Floats, Record, Values
 from cospan.comparison.pairs import place_sets, study_pair
@@ -18,7 +17,7 @@ from cospan.comparison.rows import RowToCheck, Usual, check_rows, find_rows
 from cospan.comparison.score_files import joined, score_columns
 from cospan.comparison.scoring import Group, Model, Names, pair_angle
 from cospan.data import Chunk, SchemaChange
-from cospan.errors import InputError
+from cospan.errors import InputError, Note
 from cospan.evidence import (
     Column,
     FeatureChange,

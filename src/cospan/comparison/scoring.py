@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base import arrays
-from cospan.base.keys import Keys
+from cospan.base.rows import Keys
 from cospan.base.tolerance import NOT_ZERO, SAME_LOSS
 from cospan.base.types import Bools, Floats, Index, Values
 from cospan.comparison.opening import Settings

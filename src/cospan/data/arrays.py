@@ -20,9 +20,8 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 from numpy.lib import format as npy
 
-from cospan.base.notes import Note
 from cospan.base.types import Data, Values
-from cospan.errors import InputError, SourceError
+from cospan.errors import InputError, Note, SourceError
 
 from .paths import check_readable, reading, sniff
 from .source import Chunk, Source, listing

@@ -15,10 +15,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.base.keys import mixed
-from cospan.base.notes import Note
+from cospan.base.rows import mixed
 from cospan.base.types import Bools, Floats, Values
-from cospan.errors import InputError
+from cospan.errors import InputError, Note
 
 from .columns import (
     PLAIN,

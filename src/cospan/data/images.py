@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.base.notes import Note
 from cospan.base.text import first_line, plural
 from cospan.base.types import Values
-from cospan.errors import CospanError, InputError, SourceError, needed
+from cospan.errors import CospanError, InputError, Note, SourceError, needed
 
 from .columns import family
 from .source import Chunk, Source, Table, listing, require

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cospan.base.keys import mixed
+from cospan.base.rows import mixed
 from cospan.base.types import Floats
 
 from .columns import PLAIN, READINGS, coded, family, numbers, pa, parsed, pc, plain_values

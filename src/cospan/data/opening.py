@@ -16,10 +16,9 @@ from typing import IO
 
 import numpy as np
 
-from cospan.base.notes import Note
 from cospan.base.text import first_line
 from cospan.base.types import Data, Option, Values
-from cospan.errors import InputError, SourceError
+from cospan.errors import InputError, Note, SourceError
 
 from .arrays import ArrayRows, DaskRows, idx_rows, is_array, is_idx, npy_rows, npz_rows
 from .images import EmbeddedImages, EmbeddedTexts, ImageRows

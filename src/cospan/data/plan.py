@@ -16,10 +16,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cospan.base.notes import Note
 from cospan.base.text import plural, quoted
 from cospan.base.types import Option, Record
-from cospan.errors import InputError
+from cospan.errors import InputError, Note
 
 from .columns import PARTS
 

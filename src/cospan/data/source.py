@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.base.notes import Note
 from cospan.base.text import plural
 from cospan.base.types import Bools, Data, Floats, Values
-from cospan.errors import InputError, SourceError
+from cospan.errors import InputError, Note, SourceError
 
 from .columns import one_batch, pa, plain_batch, plain_schema, values_of
 

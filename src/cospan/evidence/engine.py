@@ -17,7 +17,7 @@ from scipy import special
 
 from cospan.base.arrays import one_blas_thread, to_numpy
 from cospan.base.checks import as_count, as_rows, as_seed, check_names, feature_names_of
-from cospan.base.keys import Keys, row_keys
+from cospan.base.rows import Keys, row_keys
 from cospan.base.tolerance import LEAST_VARIANCE
 from cospan.base.types import Array, Bools, Data, Floats, Index, Values
 from cospan.errors import InputError

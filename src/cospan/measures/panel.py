@@ -17,14 +17,13 @@ import scipy.spatial.distance
 import scipy.stats
 
 from cospan.base.checks import as_count, as_option, as_seed
-from cospan.base.keys import row_keys
-from cospan.base.notes import Note, warn
+from cospan.base.rows import row_keys
 from cospan.base.tables import make_dataframe
 from cospan.base.text import chance, plural
 from cospan.base.tolerance import EQUAL_STATISTICS
 from cospan.base.types import Data, DataFrame, Floats, Index
 from cospan.data import encode, notes_of, open_source
-from cospan.errors import InputError
+from cospan.errors import InputError, Note, warn
 from cospan.summary import random_rows
 
 FEWEST_ROWS = 10  # of each set: below, half of them train no classifier

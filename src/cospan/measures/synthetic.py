@@ -4,7 +4,7 @@ Every row has a ball that reaches to its k-th nearest neighbour in its own set. 
 and others 2018, Kynkäänniemi and others 2019), recall, density and coverage (Naeem and others
 2020) count which rows of one set lie in balls of the other. For single rows the same distances
 are compared with what real rows have among themselves, each left out in turn: that gives
-p-values (see ``base.tails``; distances to a nearest neighbour follow a power law near 0, whose
+p-values (see ``base.rows``; distances to a nearest neighbour follow a power law near 0, whose
 exponent is the dimension).
 
 In many columns a row can have near neighbours and break every relation between them: a diamond as
@@ -24,10 +24,9 @@ import scipy.linalg
 import scipy.stats
 
 from cospan.base.checks import as_count
-from cospan.base.notes import warn
-from cospan.base.tails import tail_p_values
+from cospan.base.rows import tail_p_values
 from cospan.base.types import Data, Floats, Index, Record
-from cospan.errors import InputError
+from cospan.errors import InputError, warn
 from cospan.measures.panel import read_pair
 
 NEIGHBOURS = 5

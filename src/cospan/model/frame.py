@@ -20,10 +20,9 @@ import numpy as np
 from cospan.base import arrays
 from cospan.base.checks import as_option, as_rows, as_weights, check_names
 from cospan.base.factorizations import qr, solve_triangular_transposed
-from cospan.base.notes import Note, warn
 from cospan.base.types import Array, Data, Floats
 from cospan.decomposition import Blocks, gsvd
-from cospan.errors import InputError
+from cospan.errors import InputError, Note, warn
 from cospan.model.alignment import Alignment, LeaveOneOut
 from cospan.model.choice import Chosen
 from cospan.model.curved import Again, RowsAgain, with_curve

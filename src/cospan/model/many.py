@@ -26,11 +26,10 @@ import numpy as np
 
 from cospan.base import arrays
 from cospan.base.factorizations import eigh, joint_rotation
-from cospan.base.notes import warn
 from cospan.base.tolerance import PRESENT_SHARE, SAME_EIGENVALUE
 from cospan.base.types import Array, Bools, Floats, Index
 from cospan.decomposition import gsvd
-from cospan.errors import InputError
+from cospan.errors import InputError, warn
 from cospan.model.leave_one_out import whitening_of
 from cospan.model.prepared import PreparedSets, in_feature_units
 from cospan.model.set_model import SetCosts

@@ -30,10 +30,9 @@ import numpy as np
 
 from cospan.base import arrays
 from cospan.base.checks import as_rows
-from cospan.base.notes import Note
 from cospan.base.tolerance import FAST_SHRINKAGE
 from cospan.base.types import Array, Floats, Index
-from cospan.errors import InputError
+from cospan.errors import InputError, Note
 from cospan.model.calibration import calibrated_weights, fit_calibration, log_odds_of, theoretical
 from cospan.model.choice import (
     AS_GOOD_AS_ONE,

@@ -9,7 +9,7 @@ For a new row of the set p is uniform, whatever the distribution. Comparisons as
 range of most rows, so that heavy tails neither hide far-out rows nor make them all alike.
 
 No rank is below 1/(n + 1), so among few rows none would ever be called "neither": beyond the
-largest costs the tail of these decides (``cospan.base.tails``).
+largest costs the tail of these decides (``cospan.base.rows``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import linalg, special
 
 from cospan.base import arrays
-from cospan.base.tails import tail_p_values
+from cospan.base.rows import tail_p_values
 from cospan.base.tolerance import SAME_COST
 from cospan.base.types import Array, Floats
 

@@ -10,11 +10,10 @@ from contextlib import suppress
 from dataclasses import fields, replace
 
 from cospan.base.checks import as_option, is_real
-from cospan.base.notes import warn
 from cospan.base.types import Data, Option, Record
 from cospan.comparison import compare
 from cospan.data import Options
-from cospan.errors import CospanError, CospanWarning, InputError
+from cospan.errors import CospanError, CospanWarning, InputError, warn
 from cospan.model_file import PROFILE, is_file_of
 
 from .profile import Profile

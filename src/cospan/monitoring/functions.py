@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from cospan.base.keys import row_keys
+from cospan.base.rows import row_keys
 from cospan.base.types import Data, Floats, Index, Record, Values
 from cospan.data import Encoder, EncodingPlan
 from cospan.evidence import Held, Ranks, Reading, legendre, normal_scores

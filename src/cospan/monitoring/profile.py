@@ -18,11 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base.checks import as_count
-from cospan.base.notes import Note, warn
 from cospan.base.tables import plain
 from cospan.base.types import Bools, Data, Floats, Index, Option, Record, Values
 from cospan.data import EncodingPlan, Source, encode, notes_of, open_source
-from cospan.errors import InputError, ModelFileError
+from cospan.errors import InputError, ModelFileError, Note, warn
 from cospan.evidence import Finding, Reading
 from cospan.model_file import (
     PROFILE,

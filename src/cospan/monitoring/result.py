@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cospan.base.files import check_output
-from cospan.base.notes import Note
 from cospan.base.tables import make_dataframe, plain
 from cospan.base.types import Bools, DataFrame, Floats, Index, Record
-from cospan.errors import CospanError
+from cospan.errors import CospanError, Note
 from cospan.evidence import Finding, Held, Size
 from cospan.model_file import (
     PROFILE,

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.base.keys import mixed
-from cospan.base.notes import Note
+from cospan.base.rows import mixed
 from cospan.base.types import Data, Floats, Index, Option
 from cospan.data import (
     READINGS,
@@ -34,7 +33,7 @@ from cospan.data import (
     parsed,
     read_ahead,
 )
-from cospan.errors import InputError
+from cospan.errors import InputError, Note
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,7 +16,7 @@ from operator import add
 import numpy as np
 
 from cospan.base import arrays
-from cospan.base.keys import Keys, mixed
+from cospan.base.rows import Keys, mixed
 from cospan.base.types import Index
 from cospan.summary.sample import RowSample
 from cospan.summary.summary import Summary
