@@ -164,6 +164,16 @@ def test_the_thirty_most_frequent_levels_stay_and_the_rest_is_other():
     np.testing.assert_allclose(column.fill, rows.mean(axis=0), rtol=1e-14)
 
 
+def test_many_categories_have_fewer_levels_each():
+    texts = [f"l{i:02}" for i in range(30)] + ["l00"] * 10
+    plan = learn_plan([open_source({f"c{k}": texts for k in range(60)})])
+    column = plan["c7"]
+    assert column.levels == tuple(f"l{i:02}" for i in range(10))
+    assert column.other
+    assert sum(column.fill) == pytest.approx(1)
+    assert len(plan.feature_names) == 660
+
+
 @pytest.mark.parametrize(
     "make",
     [

@@ -36,8 +36,9 @@ from .plan import ABSURD, EMPTY, HOLDS, SCHEMA, TRUTH, ColumnPlan, SchemaChange
 ROW_NUMBERS = "row identifiers: whole numbers that hardly repeat"
 #: Why dates are not compared.
 TIMES = "its dates hardly overlap in all sets"
-#: Levels that get a feature of their own.
-MOST_FREQUENT = 30
+#: Levels that get a feature of their own; and where categories are many, of all together and of
+#: each at least.
+MOST_FREQUENT, MOST_IN_ALL, FEWEST_LEVELS = 30, 600, 5
 NEARLY_ALL, HALF = 0.9, 0.5
 #: With this many different texts or fewer, every one is worth a feature.
 FEW = 10
@@ -180,6 +181,19 @@ def _category(name: str, parts: Parts) -> ColumnPlan:
         rest = sum(n / t.count for n, t in zip(further, texts, strict=True))
         fill.append(rest / len(texts))
     return ColumnPlan(name, "category", levels=tuple(first), fill=tuple(fill), other=other)
+
+
+def shortened(plans: Sequence[ColumnPlan]) -> list[ColumnPlan]:
+    """The same plans, where categories are many with fewer levels each: the rest is "other"."""
+    categories = sum(one.kind == "category" for one in plans)
+    most = max(FEWEST_LEVELS, MOST_IN_ALL // max(categories, 1))
+    found = []
+    for plan in plans:
+        if plan.kind == "category" and len(plan.levels) > most:
+            fill = (*plan.fill[:most], sum(plan.fill[most:]))
+            plan = replace(plan, levels=plan.levels[:most], fill=fill, other=True)
+        found.append(plan)
+    return found
 
 
 def _counts_rows(parts: Parts) -> bool:

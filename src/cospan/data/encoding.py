@@ -33,7 +33,7 @@ from .columns import (
     text_parts,
     truths,
 )
-from .decide import clock_of, decide_column
+from .decide import clock_of, decide_column, shortened
 from .learn import learn_table, only_in_some
 from .plan import (
     DROPPED,
@@ -174,7 +174,7 @@ def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Sou
     dropped = dict.fromkeys(column for table in tables for column in table.options.drop)
     left = [ColumnPlan(column, "left out", SCHEMA) for column in sorted(alone)]
     left += [ColumnPlan(column, "left out", DROPPED) for column in dropped]
-    whole = EncodingPlan((*plans, *clocks, *left))
+    whole = EncodingPlan((*shortened(plans), *clocks, *left))
     profiles = [tuple(one.profile(whole) for one in ones) for ones in learned]
     if not whole.used:
         why = " ".join(map(str, (*changes, *whole.not_compared())))
