@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cospan import JointFrame, angle_histogram, bin_posterior, plots
-from cospan.plots.style import BLUE, DARK, ORANGE
+from cospan.plots import BLUE, DARK, ORANGE
 from images import Images
 
 DOCS = Path(__file__).parent.parent / "docs" / "images"

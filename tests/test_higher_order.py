@@ -11,6 +11,14 @@ from cospan.errors import InputError
 from cospan.model import ManyFrame, SetCosts
 
 
+def frame_of(sets, **settings):
+    """The directions of sets, given by name or in order."""
+    named = dict(sets) if isinstance(sets, dict) else dict(enumerate(sets))
+    summaries = [X if isinstance(X, Summary) else Summary.of(X) for X in named.values()]
+    costs = SetCosts.from_summaries(summaries, curve=None, **settings)
+    return ManyFrame.of_costs(summaries, costs, [str(name) for name in named])
+
+
 def planted(noise, n=300, d=50, seed=0):
     """Five sets with ten common dimensions and five of their own each."""
     rng = np.random.default_rng(seed)
@@ -39,7 +47,7 @@ def owners_of(frame, j):
 
 def test_planted_directions_are_found_exactly_where_nothing_blurs_them():
     sets, common, owns = planted(noise=0)
-    frame = ManyFrame.fit(sets, span="linear", center="none", shrinkage=0)
+    frame = frame_of(sets, span="linear", center="none", shrinkage=0)
     assert (len(common_ones(frame)), frame.rank) == (10, 35)
     assert largest_angle(frame.directions[common_ones(frame)], common) < 1e-6
     for k, own in enumerate(owns):
@@ -55,7 +63,7 @@ def test_planted_directions_are_found_exactly_where_nothing_blurs_them():
 def test_planted_common_directions_are_within_five_degrees(noise, shrinkage):
     for seed in range(3):
         sets, common, _ = planted(noise, seed=seed)
-        frame = ManyFrame.fit(sets, shrinkage=shrinkage)
+        frame = frame_of(sets, shrinkage=shrinkage)
         assert largest_angle(frame.directions[common_ones(frame)[:10]], common) < 5
 
 
@@ -67,7 +75,7 @@ def test_directions_of_some_sets_are_partial_and_say_whose():
     for name in "abcd":
         Q, _ = np.linalg.qr(rng.normal(size=(40, 5)))
         sets[name] = Q * [name in owners[j] for j in range(5)]
-    frame = ManyFrame.fit(sets, span="linear", center="none", balance=False, shrinkage=0)
+    frame = frame_of(sets, span="linear", center="none", balance=False, shrinkage=0)
     assert frame.kind.tolist() == ["common", "partial", "partial", "partial", "isolated"]
     for j in range(5):
         feature = int(np.abs(frame.directions[j]).argmax())
@@ -79,7 +87,7 @@ def test_every_set_is_its_strengths_times_the_directions():
     """A_i = U_i diag(σ_i) H with unit columns of U_i, and Σ σ_i² = 1."""
     rng = np.random.default_rng(5)
     sets = [rng.normal(size=(n, 6)) @ rng.normal(size=(6, 6)) for n in (20, 30, 25)]
-    frame = ManyFrame.fit(sets, span="linear", center="none", balance=False, shrinkage=0)
+    frame = frame_of(sets, span="linear", center="none", balance=False, shrinkage=0)
     assert_allclose((frame.sigma**2).sum(axis=0), 1, atol=1e-12)
     for k, A in enumerate(sets):
         U = A @ np.linalg.inv(frame.directions) / frame.sigma[k]
@@ -89,7 +97,7 @@ def test_every_set_is_its_strengths_times_the_directions():
 def test_two_sets_have_the_frame_of_their_pair():
     rng = np.random.default_rng(7)
     A, B = rng.normal(size=(40, 5)) * [1, 2, 3, 4, 5], rng.normal(size=(30, 5))
-    many, pair = ManyFrame.fit([A, B], shrinkage=0.1), JointFrame.fit(A, B, shrinkage=0.1)
+    many, pair = frame_of([A, B], shrinkage=0.1), JointFrame.fit(A, B, shrinkage=0.1)
     order = np.argsort(-many.sigma[0])
     assert_allclose(many.sigma[:, order], [pair.c, pair.s], atol=1e-12)
     H = many.directions[order]
@@ -101,10 +109,10 @@ def test_moments_are_taken_about_each_sets_own_mean():
     rng = np.random.default_rng(8)
     sets = [rng.normal(size=(40, 6)) * rng.uniform(0.3, 3, 6) for _ in range(3)]
     moved = [X + 10 * rng.normal(size=6) for X in sets]
-    plain, shifted = (ManyFrame.fit(parts, shrinkage=0.1, units="own") for parts in (sets, moved))
+    plain, shifted = (frame_of(parts, shrinkage=0.1, units="own") for parts in (sets, moved))
     assert_allclose(shifted.sigma, plain.sigma, atol=1e-10)
     assert_allclose(shifted.directions, plain.directions, atol=1e-9)
-    linear = ManyFrame.fit(moved, shrinkage=0.1, span="linear")
+    linear = frame_of(moved, shrinkage=0.1, span="linear")
     assert np.abs(linear.sigma - plain.sigma).max() > 0.1
 
 
@@ -115,25 +123,25 @@ def test_the_centre_and_the_choices_of_the_costs_are_kept():
     costs = SetCosts.from_summaries(summaries, span="linear", shrinkage=0.2)
     center = costs.geometry.center
     found = ManyFrame.of_costs(summaries, costs, "xyz")
-    direct = ManyFrame.fit([X - center for X in sets], span="linear", center="none", shrinkage=0.2)
+    direct = frame_of([X - center for X in sets], span="linear", center="none", shrinkage=0.2)
     assert found.names == ("x", "y", "z")
     assert_allclose(found.sigma, direct.sigma, atol=1e-12)
 
 
 def test_few_rows_of_many_features_have_their_frame_in_the_span():
     sets, common, _ = planted(noise=0, n=20, d=400)
-    frame = ManyFrame.fit(sets, span="linear", center="none", shrinkage=0)
+    frame = frame_of(sets, span="linear", center="none", shrinkage=0)
     assert frame.directions.shape == (35, 400)
     assert largest_angle(frame.directions[common_ones(frame)], common) < 1e-6
-    own = ManyFrame.fit(sets, shrinkage=0)  # about their own means: the common ones again
+    own = frame_of(sets, shrinkage=0)  # about their own means: the common ones again
     assert largest_angle(own.directions[common_ones(own)], common) < 1e-6
     fast = [Summary.of(X, exact=False) for X in planted(noise=0.1)[0]]
-    assert ManyFrame.fit(fast, shrinkage=0.01).rank == 50
+    assert frame_of(fast, shrinkage=0.01).rank == 50
 
 
 def test_kinds_strengths_and_bad_names():
     sets, _, _ = planted(noise=0.01)
-    frame = ManyFrame.fit(dict(zip("abcde", sets, strict=True)))
+    frame = frame_of(dict(zip("abcde", sets, strict=True)))
     isolated = sum(len(frame.isolated(k)) for k in "abcde")
     assert isolated == np.sum(frame.kind == "isolated")
     for kind in ("common", "isolated"):
@@ -142,7 +150,7 @@ def test_kinds_strengths_and_bad_names():
     with pytest.raises(InputError, match="no set 'x'"):
         frame.isolated("x")
     with pytest.raises(InputError, match="at least two"):
-        ManyFrame.fit([sets[0]])
+        frame_of([sets[0]])
 
 
 @pytest.mark.parametrize("oblique", [False, True])
@@ -163,7 +171,7 @@ def test_directions_of_some_sets_are_told_apart_in_drawn_rows(owned, oblique):
     for name in names:
         mine = [name in owners for owners in owned]
         sets[name] = rng.normal(size=(300, sum(mine))) @ shape[mine]
-    frame = ManyFrame.fit(sets, span="linear", center="none", shrinkage=0)
+    frame = frame_of(sets, span="linear", center="none", shrinkage=0)
     assert sorted(owners_of(frame, j) for j in range(frame.rank)) == sorted(owned)
     for k, A in enumerate(sets.values()):
         scaled_u = A / np.sqrt(len(A)) @ np.linalg.pinv(frame.directions)

@@ -16,7 +16,6 @@ from cospan.errors import CospanWarning, InputError
 from cospan.model import (
     Calibration,
     Given,
-    ManyFrame,
     PreparedSets,
     SetCosts,
     Settings,
@@ -241,7 +240,7 @@ def test_settings_as_keywords_are_those_of_a_fit(options):
 def test_a_setting_that_is_none_is_named():
     rows = np.random.default_rng(0).normal(size=(2, 20, 3))
     with pytest.raises(TypeError, match="no setting 'shrinkige'"):
-        ManyFrame.fit(list(rows), shrinkige=0.3)
+        SetCosts.from_summaries([Summary.of(one) for one in rows], shrinkige=0.3)
 
 
 @pytest.mark.parametrize("d", [6, 60], ids=["few features", "more features than rows"])

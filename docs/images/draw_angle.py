@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from cospan import JointFrame
-from cospan.plots.style import BLUE, DARK, GREY, ORANGE
+from cospan.plots import BLUE, DARK, GREY, ORANGE
 
 HERE = Path(__file__).parent
 

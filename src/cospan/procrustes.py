@@ -19,7 +19,7 @@ import numpy as np
 import scipy.linalg
 
 from cospan.base import arrays, factorizations
-from cospan.base.checks import as_option, as_rows, check_names, feature_names_of, is_real
+from cospan.base.checks import as_rows, check_names, feature_names_of, is_real
 from cospan.base.types import Array, Data, Floats, Index
 from cospan.errors import InputError, Note, warn
 from cospan.model import JointFrame, in_feature_units
@@ -34,10 +34,7 @@ class RelativeProcrustes:
     residual: float  # ‖X̃R - Ỹ‖ / ‖Ỹ‖ in shared coordinates: 0 is a perfect fit
     plain_residual: float  # the same for plain Procrustes on the features, the centre taken off
     used: Index = field(repr=False)  # (k,): the directions of the frame that count as shared
-    metric: str
     frame: JointFrame = field(repr=False)
-    lift: Floats = field(repr=False)  # (k, d): shared coordinates times this are in feature space
-    _turn: Floats | None = field(repr=False)  # from frame coordinates to those of the metric
 
     @property
     def n_directions(self) -> int:
@@ -46,7 +43,7 @@ class RelativeProcrustes:
 
     def coordinates(self, Z: Data) -> Floats:
         """(n, k): the samples' shared coordinates, in which `rotation` acts."""
-        return _shared_coordinates(self.frame, Z, self.used, self._turn)
+        return arrays.to_numpy(self.frame.coordinates(Z))[:, self.used]
 
     def transform(self, Z: Data) -> Floats:
         """(n, d): samples of X's kind with their shared part rotated; the rest stays as it is."""
@@ -54,7 +51,9 @@ class RelativeProcrustes:
         rows = arrays.to_numpy(as_rows(Z, "Z", d=self.frame.n_features, allow_empty=True))
         shared = self.coordinates(rows)
         step = arrays.matmul(shared, self.rotation) - shared
-        return np.asarray(rows + arrays.matmul(step, self.lift))
+        core = arrays.pick(self.frame.core, self.used)
+        lift = in_feature_units(core, self.frame.basis, self.frame.geometry)
+        return np.asarray(rows + arrays.matmul(step, arrays.to_numpy(lift)))
 
     def __repr__(self) -> str:
         return (
@@ -64,7 +63,7 @@ class RelativeProcrustes:
 
 
 def relative_procrustes(
-    frame: JointFrame, X: Data, Y: Data, *, shared_above: float = 0.3, metric: str = "frame"
+    frame: JointFrame, X: Data, Y: Data, *, shared_above: float = 0.3
 ) -> RelativeProcrustes:
     """Rotate X onto Y inside the directions that both sets share.
 
@@ -78,11 +77,11 @@ def relative_procrustes(
         A direction counts as shared when min(c, s) is above this. A high threshold loses shared
         directions of different strength, a low one lets in what only one side has. Heavy shrinkage
         makes all directions look shared; for this purpose fit with little or none.
-    metric : {"frame", "feature"}
-        ``"frame"``: the rotation is orthogonal in frame coordinates, as in the paper. These are
-        whitened, so a rotation of the features is one there only where the shared part varies
-        alike in all directions. ``"feature"``: the same cut, but the shared parts are compared
-        in feature space, and the rotation is one of the features whatever their covariance.
+
+    Notes
+    -----
+    The rotation is orthogonal in frame coordinates, as in the paper. These are whitened, so a
+    rotation of the features is one there only where the shared part varies alike in all directions.
 
     Examples
     --------
@@ -94,14 +93,13 @@ def relative_procrustes(
     >>> X = np.hstack([shared, noise[:, :2], still])
     >>> Y = np.hstack([turned, still, noise[:, 2:]])
     >>> frame = JointFrame.fit(X, Y, span="linear", center="none", shrinkage=0)
-    >>> found = relative_procrustes(frame, X, Y, metric="feature")
+    >>> found = relative_procrustes(frame, X, Y)
     >>> found
     RelativeProcrustes(2 of 6 directions, residual 0.133, plain Procrustes 1.35)
     >>> found.transform(np.eye(6)[:2])[:, :2].round(1) + 0.0
     array([[ 0.,  1.],
            [-1.,  0.]])
     """
-    metric = as_option(metric, "metric", ("frame", "feature"))
     check_names(X, frame.feature_names, "X")
     check_names(Y, frame.feature_names, "Y")
     check_names(Y, feature_names_of(X), "Y", whose="X's")
@@ -124,28 +122,11 @@ def relative_procrustes(
             "rest of it is arbitrary."
         )
         warn([Note("few pairs", text, "Pass more pairs, or raise shared_above.", loud=True)])
-    turn, lift = _metric_maps(frame, used, metric)
-    shared = (_shared_coordinates(frame, rows, used, turn) for rows in (left, right))
-    rotation, residual = _fit(*shared)
-    plain = _plain_residual(left, right, arrays.to_numpy(frame.center))
-    return RelativeProcrustes(rotation, residual, plain, used, metric, frame, lift, turn)
-
-
-def _metric_maps(frame: JointFrame, used: Index, metric: str) -> tuple[Floats | None, Floats]:
-    """How to turn frame coordinates into those of the metric, and those into features."""
-    H = arrays.to_numpy(
-        in_feature_units(arrays.pick(frame.core, used), frame.basis, frame.geometry)
+    rotation, residual = _fit(
+        *(arrays.to_numpy(frame.coordinates(rows))[:, used] for rows in (left, right))
     )
-    if metric == "frame":
-        return None, H
-    # Hᵀ = QR: coordinates y become those of Hᵀy in the orthonormal columns of Q.
-    Q, R = scipy.linalg.qr(H.T, mode="economic", check_finite=False)
-    return R.T, Q.T
-
-
-def _shared_coordinates(frame: JointFrame, Z: Data, used: Index, turn: Floats | None) -> Floats:
-    shared = arrays.to_numpy(frame.coordinates(Z))[:, used]
-    return shared if turn is None else arrays.matmul(shared, turn)
+    plain = _plain_residual(left, right, arrays.to_numpy(frame.center))
+    return RelativeProcrustes(rotation, residual, plain, used, frame)
 
 
 def _fit(X: Floats, Y: Floats) -> tuple[Floats, float]:

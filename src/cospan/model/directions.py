@@ -83,23 +83,20 @@ class Directions:
     differences: Array | None = field(repr=False)
 
     @classmethod
-    def of(cls, frame: JointFrame, index: Index | None = None) -> Directions:
-        """The directions of a frame, or those at `index`, in that order."""
-        index = np.arange(frame.rank) if index is None else index
-        rows = arrays.pick(frame.H, index)
-        c, s = arrays.pick(frame.c, index), arrays.pick(frame.s, index)
-        xp = arrays.namespace(rows)
+    def of(cls, frame: JointFrame) -> Directions:
+        """The directions of a frame."""
+        rows, xp = frame.H, arrays.namespace(frame.H)
         lengths = xp.sqrt(xp.sum(rows * rows, axis=1))
         return cls(
-            index=index,
-            c=c,
-            s=s,
-            block=np.repeat(BLOCK_NAMES, frame.blocks)[index],
+            index=np.arange(frame.rank),
+            c=frame.c,
+            s=frame.s,
+            block=np.repeat(BLOCK_NAMES, frame.blocks),
             lengths=lengths,
             vectors=rows / lengths[:, None],
             feature_names=frame.feature_names,
-            shifts=arrays.pick(frame.shifts, index),
-            differences=arrays.pick(frame.differences, index) if frame.geometry.affine else None,
+            shifts=frame.shifts,
+            differences=frame.differences if frame.geometry.affine else None,
         )
 
     @property
@@ -162,7 +159,7 @@ def extreme_directions(frame: JointFrame, side: str, n: int = 1) -> Directions:
     array([ 8.6, 10.1, 14.3])
     """
     side, shared = as_option(side, "side", ("A", "B")), _shared_index(frame, n)
-    return Directions.of(frame, shared[:n] if side == "A" else shared[::-1][:n])
+    return frame.directions[shared[:n] if side == "A" else shared[::-1][:n]]
 
 
 def shared_directions(frame: JointFrame, n: int = 1) -> Directions:
@@ -180,7 +177,7 @@ def shared_directions(frame: JointFrame, n: int = 1) -> Directions:
     """
     shared = _shared_index(frame, n)
     distance = np.abs(arrays.to_numpy(frame.angles)[shared] - math.pi / 4)
-    return Directions.of(frame, shared[np.argsort(distance, kind="stable")[:n]])
+    return frame.directions[shared[np.argsort(distance, kind="stable")[:n]]]
 
 
 def _shared_index(frame: JointFrame, n: int) -> Index:
@@ -307,31 +304,11 @@ def _kept(frame: JointFrame, band: float | None, n: int | None) -> Bools:
 # ---- points -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Prototypes:
-    """Points of feature space that are most like one set, most extreme first.
+class Prototypes(NamedTuple):
+    """Points of feature space that are most like one set, most extreme first."""
 
-    Attributes
-    ----------
-    points : array, (n, d)
-        In the units of the features; constant features have the value they have in the data.
-    alignment : Alignment
-        Their angles and costs.
-    side : str
-        ``"A"`` or ``"B"``.
-    """
-
-    points: Array
-    alignment: Alignment
-    side: str
-
-    def __len__(self) -> int:
-        return int(self.points.shape[0])
-
-    def __repr__(self) -> str:
-        degrees = ", ".join(f"{x:.1f}°" for x in arrays.to_numpy(self.alignment.degrees)[:5])
-        more = ", …" if len(self) > 5 else ""
-        return f"Prototypes({len(self)} most like {self.side}: {degrees}{more})"
+    points: Array  # (n, d): constant features have the value they have in the data
+    alignment: Alignment  # their angles and costs
 
 
 def prototypes(frame: JointFrame, side: str, n: int = 1) -> Prototypes:
@@ -382,7 +359,7 @@ def prototypes(frame: JointFrame, side: str, n: int = 1) -> Prototypes:
     constant = frame.geometry.constant_features
     points[:, constant] = center[constant]
     rows = arrays.like(points, frame.center)
-    return Prototypes(rows, frame.align(rows), side)
+    return Prototypes(rows, frame.align(rows))
 
 
 def _form(weight: Floats, at: Floats, dof: float) -> Floats:

@@ -20,7 +20,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
 
 import numpy as np
 
@@ -29,11 +28,10 @@ from cospan.base.factorizations import eigh, joint_rotation
 from cospan.base.tolerance import PRESENT_SHARE, SAME_EIGENVALUE
 from cospan.base.types import Array, Bools, Floats, Index
 from cospan.decomposition import gsvd
-from cospan.errors import InputError, warn
+from cospan.errors import InputError
 from cospan.model.leave_one_out import whitening_of
 from cospan.model.prepared import PreparedSets, in_feature_units
 from cospan.model.set_model import SetCosts
-from cospan.model.settings import Given
 from cospan.summary import Summary
 
 KINDS = ("common", "partial", "isolated")
@@ -44,6 +42,8 @@ JOINT_WORK = 2**20
 @dataclass(frozen=True, eq=False, repr=False)
 class ManyFrame:
     """Directions of K sets, common, partial, isolated, and within a kind the strongest first.
+
+    The `directions` of a comparison of more than two sets.
 
     Attributes
     ----------
@@ -60,12 +60,13 @@ class ManyFrame:
     --------
     Three sets that share two features; each has one more to itself.
 
+    >>> from cospan import compare
     >>> rng = np.random.default_rng(0)
     >>> sets = {}
     >>> for own, name in enumerate("xyz", start=2):
     ...     sets[name] = np.zeros((100, 5))
     ...     sets[name][:, [0, 1, own]] = rng.normal(size=(100, 3))
-    >>> ManyFrame.fit(sets, shrinkage=0)
+    >>> compare(sets, shrinkage=0).directions
     ManyFrame(3 sets, 5 features, 5 directions: 2 common, 0 partial, 3 isolated)
     """
 
@@ -74,21 +75,6 @@ class ManyFrame:
     strength: Floats
     sigma: Floats
     feature_names: tuple[str, ...] | None = None
-
-    @classmethod
-    def fit(cls, sets: Any, **settings: Unpack[Given]) -> ManyFrame:
-        """The frame of K sets: a mapping of names to arrays or summaries, or a sequence of them.
-
-        Settings as for :meth:`cospan.JointFrame.fit`.
-        """
-        parts = dict(sets) if hasattr(sets, "keys") else dict(enumerate(sets, start=1))
-        names = tuple(map(str, parts))
-        named = zip(names, parts.values(), strict=True)
-        summaries = [X if isinstance(X, Summary) else Summary.of(X, name=name) for name, X in named]
-        settings["curve"] = None  # directions are those of the rows as they are
-        costs = SetCosts.from_summaries(summaries, labels=names, **settings)
-        warn(costs.notes)
-        return cls.of_costs(summaries, costs, names)
 
     @classmethod
     def of_costs(

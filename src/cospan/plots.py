@@ -1,25 +1,115 @@
-"""Figures of directions and samples where a row is a picture: strips of small pictures."""
+"""Figures of angles, directions and samples, drawn with matplotlib.
+
+Each function takes what the library returns (a `Comparison`, an `Alignment`, a `JointFrame`, …)
+and an optional `ax`, and returns the axes it drew on. A is blue and solid, B orange and hatched,
+so that a figure reads the same for every eye and in black and white.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from cospan.base.types import Floats, Index
-from cospan.errors import InputError
-
-from .style import axes, label
+from cospan.base.types import Floats
+from cospan.errors import InputError, needed
+from cospan.evidence import angle_histogram
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+__all__ = ["plot_angles", "plot_directions", "plot_samples"]
+
+# Okabe and Ito's palette: distinct for every common kind of colour vision.
+BLUE, ORANGE, GREY, DARK = "#0072B2", "#D55E00", "#999999", "#333333"
+_LOOKS = ((BLUE, None), (ORANGE, "///"), (DARK, None))
+LEGEND_LINE = 45  # letters of all names that fit side by side
+NEAR = 10.0  # degrees from 45 that count as shared: one set varies 1.4 times as much at most
+STILL = 0.5  # pooled standard deviations by which the means may differ along a shared direction
+
 #: A heading, and panels: a row of numbers to show, and the words above it.
 Strip: TypeAlias = tuple[str, list[tuple[Floats, str]]]
 
-NEAR = 10.0  # degrees from 45 that count as shared: one set varies 1.4 times as much at most
-STILL = 0.5  # pooled standard deviations by which the means may differ along a shared direction
+
+def plot_angles(
+    a: object,
+    b: object = None,
+    z: object = None,
+    *,
+    bins: int = 30,
+    names: tuple[str, ...] | None = None,
+    threshold: float | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Histograms of θ: A filled blue, B hatched orange, scored samples as a dark line.
+
+    Parameters
+    ----------
+    a : Comparison, Alignment or array
+        A comparison brings all its groups; otherwise the angles of A (arrays in radians).
+    b, z : Alignment or array, optional
+        The angles of B and of further samples.
+    bins : int
+        Equal bins over [0°, 90°]; the paper has 30.
+    names : tuple of str, optional
+        What to call the groups.
+    threshold : float, optional
+        An angle in radians to mark.
+
+    Examples
+    --------
+    >>> from cospan.plots import plot_angles
+    >>> ax = plot_angles(np.radians([10, 20, 22]), np.radians([60, 70]), names=("cats", "dogs"))
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['cats (3)', 'dogs (2)']
+    """
+    if hasattr(a, "every_group"):
+        names = names or tuple(group.name for group in a.every_group)
+        a, b, z = (*a.every_group, None)[:3]
+    groups = [one for one in (a, b, z) if one is not None]
+    names = names or ("A", "B", "scored samples")
+    if len(names) < len(groups):
+        raise InputError(f"names has {len(names)} entries for {len(groups)} groups; give one each.")
+    ax = axes(ax)
+    edges = np.linspace(0, 90, bins + 1)
+    titles = []
+    for group, name, (colour, hatch) in zip(groups, names, _LOOKS, strict=False):
+        theta = _angles_of(group, name)
+        shares = 100 * angle_histogram(theta, bins)
+        titles.append(f"{label(name)} ({getattr(group, 'n', len(theta)):,})")
+        if colour == DARK:
+            ax.stairs(shares, edges, color=DARK, linewidth=1.6, label=titles[-1])
+            continue
+        ax.stairs(
+            shares, edges, fill=True, facecolor=colour, alpha=0.4, hatch=hatch,
+            edgecolor=colour, linewidth=0, label=titles[-1],
+        )  # fmt: skip
+        ax.stairs(shares, edges, color=colour, linewidth=1.4)
+    if threshold is not None:
+        ax.axvline(np.degrees(threshold), color=DARK, linestyle=":", linewidth=1.4)
+    ax.set_xlim(0, 90)
+    ax.set_xticks(range(0, 91, 15), [f"{tick}°" for tick in range(0, 91, 15)])
+    ax.set_ylim(bottom=0)
+    ax.set(xlabel="angle θ", ylabel="% of the group's rows")
+    ax.spines[["top", "right"]].set_visible(False)
+    # Above the axes, on one line where the names are short.
+    columns = len(groups) if sum(map(len, titles)) <= LEGEND_LINE else 1
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, frameon=False)
+    return ax
+
+
+def _angles_of(group: object, name: str) -> Floats:
+    """The angles of an alignment, of a group of a comparison, or as they are given."""
+    source = getattr(group, "alignment", group)
+    theta = np.asarray(getattr(source, "theta", source), dtype=np.float64)
+    if theta.ndim != 1:
+        raise InputError(
+            f"the angles of group {name!r} have shape {theta.shape}; give an Alignment, a scored "
+            "group or a list of angles in radians."
+        )
+    return theta
 
 
 def plot_directions(
@@ -59,40 +149,27 @@ def plot_directions(
     """
     image_shape = image_shape or getattr(frame, "image_shape", None)
     frame = getattr(frame, "frame", frame)
-    if hasattr(frame, "H"):
-        strips = _ends_and_middle(frame, n)
-    else:
-        rows = getattr(frame, "vectors", frame)
-        if titles is None and hasattr(frame, "vectors"):
+    if not hasattr(frame, "H"):
+        if titles is None and hasattr(frame, "degrees"):
             titles = [f"{angle:.0f}°" for angle in np.asarray(frame.degrees)]
-        strips = _one_strip(rows, titles)
-    return _draw(ax, strips, image_shape, cmap)
-
-
-def _ends_and_middle(frame: Any, n: int) -> list[Strip]:
-    """The directions at both ends of a frame, and those shared."""
+        return _draw(ax, _one_strip(getattr(frame, "vectors", frame), titles), image_shape, cmap)
     H, angles = np.asarray(frame.H), np.degrees(np.asarray(frame.angles))
     at_ends = min(n, -(-len(angles) // 3))  # of few directions some are left for the middle
     like_a = [i for i in range(at_ends) if angles[i] <= 45]
     like_b = [i for i in range(len(angles) - at_ends, len(angles)) if angles[i] > 45]
-    middle = _shared(frame, H, angles, n, {*like_a, *like_b})
-    return [
-        (heading, [(H[i], f"{angles[i]:.0f}°") for i in index])
-        for heading, index in (("like A", like_a), ("shared", middle), ("like B", like_b))
-        if len(index)
-    ]
-
-
-def _shared(frame: Any, H: Floats, angles: Floats, n: int, drawn: set[int]) -> Index:
-    """The n strongest of the directions that both sets have alike: dead pixels are weak ones."""
+    # Shared are the strongest of the directions that both sets have alike: dead pixels are weak.
     near = np.abs(angles - 45) <= NEAR
-    near[list(drawn)] = False
-    geometry = getattr(frame, "geometry", None)
-    if geometry is not None and geometry.affine:
+    near[like_a + like_b] = False
+    if getattr(frame, "span", None) == "affine":
         near &= np.abs(np.asarray(frame.shifts, dtype=np.float64)) <= STILL
-    found = np.flatnonzero(near)
-    strength = np.sqrt((H[found] ** 2).sum(axis=1))
-    return np.sort(found[np.argsort(-strength, kind="stable")[:n]])
+    weakest_last = np.argsort(-np.sqrt((H**2).sum(axis=1)), kind="stable")
+    shared = sorted(weakest_last[near[weakest_last]][:n])
+    strips = [
+        (heading, [(H[i], f"{angles[i]:.0f}°") for i in index])
+        for heading, index in (("like A", like_a), ("shared", shared), ("like B", like_b))
+        if index
+    ]
+    return _draw(ax, strips, image_shape, cmap)
 
 
 def plot_samples(
@@ -218,3 +295,33 @@ def _picture(ax: Axes, image: Floats, cmap: Any, limits: tuple[float, float] | N
     else:
         grey = image.mean(axis=2) if image.ndim == 3 else image
         ax.imshow(grey, cmap=cmap, vmin=low, vmax=high, interpolation="nearest")
+
+
+# ---- axes and names ---------------------------------------------------------------------------
+
+
+def axes(ax: Axes | None, size: tuple[float, float] = (6.0, 3.2)) -> Axes:
+    """The axes given, or new ones; pyplot takes part only where it can show the figure."""
+    if ax is not None:
+        return ax
+    with needed("A figure"):
+        import matplotlib
+        from matplotlib.figure import Figure
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None and matplotlib.get_backend().lower() != "agg":
+        made: Axes = pyplot.figure(figsize=size, layout="constrained").add_subplot()
+        return made
+    return Figure(figsize=size, layout="constrained").add_subplot()
+
+
+def label(text: object, longest: int = 40) -> str:
+    r"""A name as matplotlib should print it: short, on one line, dollars no formulas.
+
+    >>> label("a\nb $x$")
+    'a b \\$x\\$'
+    """
+    words = " ".join(str(text).split())
+    words = "".join(letter if letter.isprintable() else "�" for letter in words)
+    if len(words) > longest:
+        words = words[: longest - 1] + "…"
+    return words.replace("$", r"\$")
