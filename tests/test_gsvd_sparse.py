@@ -88,7 +88,7 @@ def test_directions_of_one_side_alone():
 
 def test_more_columns_than_fit_are_refused(monkeypatch):
     monkeypatch.setattr(partial, "_MOST_COLUMNS", 10)
-    with pytest.raises(InputError, match=r"A and B have 150 columns .* more than 10"):
+    with pytest.raises(InputError, match=r"A and B have 150 columns, more than 10"):
         gsvds(*sparse_pair(6), 3)
 
 

@@ -96,14 +96,6 @@ def over_triangle(X: Array, T: Array) -> Array:
     )  # the plain transpose, for complex numbers too
 
 
-def times_triangle(X: Array, T: Array) -> Array:
-    """``X T`` for an upper triangular T, at half the work of any other product."""
-    if not is_numpy(X, T) or 0 in (*X.shape, *T.shape):
-        return matmul(X, T)
-    (trmm,) = scipy.linalg.get_blas_funcs(("trmm",), (T, X))
-    return np.asarray(trmm(1.0, np.asfortranarray(T), X, side=1))
-
-
 def joint_rotation(matrices: Floats) -> Floats:
     """Orthogonal T (m, m), so that TᵀGT is nearly diagonal for each of the `matrices` (K, m, m).
 
@@ -152,17 +144,6 @@ def triangular_factor(x: AnyArray, *, overwrite: bool = False) -> AnyArray:
     return cast("AnyArray", np.asfortranarray(np.triu(packed[:k])))
 
 
-def merged_triangles(a: Array, b: Any, row: Any) -> Array:
-    """R of two square upper triangular factors and a row, in NumPy at a third of a QR's work."""
-    if not is_numpy(a, b, row):
-        return triangular_factor(namespace(a, b).concat((a, b, row), axis=0))
-    (tpqrt,) = scipy.linalg.get_lapack_funcs(("tpqrt",), (a, b))
-    n = a.shape[1]
-    below = in_order([row, b], b.dtype, columns_first=True)
-    top, *_ = tpqrt(n, min(R_BLOCK, n), np.asfortranarray(a), below, overwrite_b=1)
-    return np.asfortranarray(np.triu(top))
-
-
 # ---- QR with its orthogonal factor ---------------------------------------------------------------
 
 
@@ -194,24 +175,6 @@ def qr(x: Array, *, overwrite: bool = False) -> Orthogonal:
 
     # in column order, as whatever comes next wants it
     return Orthogonal(np.tril(packed[:k].T).T, apply)
-
-
-def stacked_qr(a: Array, b: Array) -> Orthogonal:
-    """Thin QR of a above b. Two triangles, as come from large sets, take a third of the work."""
-    if not (_is_triangle(a) and _is_triangle(b) and a.shape == b.shape):
-        return qr(namespace(a, b).concat((a, b), axis=0), overwrite=True)
-    n = a.shape[1]
-    tpqrt, tpmqrt = scipy.linalg.get_lapack_funcs(("tpqrt", "tpmqrt"), (a, b))
-    R, vectors, blocks, _ = tpqrt(n, min(Q_BLOCK, n), np.asfortranarray(a), np.asfortranarray(b))
-
-    def apply(Y: np.ndarray) -> np.ndarray:
-        below = np.zeros(Y.shape, dtype=Y.dtype, order="F")
-        top, below, _ = tpmqrt(
-            n, vectors, blocks, np.array(Y, order="F"), below, overwrite_a=1, overwrite_b=1
-        )
-        return np.concatenate((top, below))
-
-    return Orthogonal(np.tril(R.T).T, apply)
 
 
 def explicit(factor: Orthogonal) -> Array:
@@ -246,13 +209,6 @@ def complement(X: Array) -> Array:
     else:
         whole = namespace(X).linalg.qr(X, mode="complete")[0]
     return whole[:, k:]
-
-
-def _is_triangle(x: Array) -> bool:
-    if not is_numpy(x) or x.shape[0] != x.shape[1] or not x.size:
-        return False
-    # a dense matrix shows it in its first column; only a triangle is looked at as a whole
-    return not x[1:, 0].any() and not np.tril(x, -1).any()
 
 
 # ---- QR by Cholesky factors, outside NumPy -------------------------------------------------------

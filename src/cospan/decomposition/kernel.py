@@ -1,7 +1,7 @@
 """The algorithm, on validated arrays: scale, reduce, factor the stack, split its orthogonal factor.
 
 1. Leave out columns that are zero in both; scale A and B to like norms.
-2. Few rows: work in their span. Many rows: replace each matrix by its triangular factor.
+2. Many rows: replace each matrix by its triangular factor.
 3. QR of the stack, with a rank-revealing step only where it is nearly singular (`cosine_sine`).
 4. The two halves of its orthogonal factor at once (`cosine_sine`).
 5. Decide which directions A and B have; make those of one alone unique.
@@ -112,9 +112,6 @@ class _Reduced(NamedTuple):
 
 def _in_steps(A: Array, B: Array, tolerances: Tolerances, want_uv: bool) -> Factors:
     """The GSVD of a scaled pair, by way of a smaller one."""
-    # Few rows: the frame lives in their span, so work there.
-    A, B, span = _into_row_space(A, B)
-    # Many rows: each matrix may be replaced by its triangular factor.
     tall = A.shape[0] + B.shape[0] > 3 * A.shape[1]
     a, b = (_reduced(X, tall) for X in (A, B))
     try:
@@ -123,23 +120,9 @@ def _in_steps(A: Array, B: Array, tolerances: Tolerances, want_uv: bool) -> Fact
         a = _with_rows(a, *full_rank(a.matrix, tolerances.a))
         b = _with_rows(b, *full_rank(b.matrix, tolerances.b))
         core = _joint(a.matrix, b.matrix, tolerances, want_uv, ranks_known=True)
-    if span is not None:
-        core = replace(core, H=arrays.matmul(core.H, arrays.adjoint(span)))
     U = None if core.U is None else a.restore(core.U)
     V = None if core.V is None else b.restore(core.V)
     return replace(core, U=U, V=V)
-
-
-def _into_row_space(A: Array, B: Array) -> tuple[Array, Array, Array | None]:
-    """For p + q < d: both matrices in an orthonormal basis of their rows, and that basis."""
-    p, q = A.shape[0], B.shape[0]
-    if p + q >= A.shape[1]:
-        return A, B, None
-    xp = arrays.namespace(A, B)
-    with arrays.one_thread(A):
-        factor = factorizations.qr(arrays.adjoint(xp.concat((A, B), axis=0)))
-    coordinates = arrays.adjoint(factor.R)
-    return coordinates[:p, :], coordinates[p:, :], factorizations.explicit(factor)
 
 
 def _reduced(X: Array, tall: bool) -> _Reduced:
@@ -165,10 +148,9 @@ def _joint(
 
     With `ranks_known` both have as many rows as their rank, and there is no doubt.
     """
-    Q1, Q2, T, triangular = _orthogonal_stack(A, B, tolerances.stack)
+    Q1, Q2, T = _orthogonal_stack(A, B, tolerances.stack)
     c, s, W, U, V = cosines_and_sines(Q1, Q2, want_uv)
-    flipped = arrays.adjoint(W)
-    H = factorizations.times_triangle(flipped, T) if triangular else arrays.matmul(flipped, T)
+    H = arrays.matmul(arrays.adjoint(W), T)
     m = H.shape[0]
     rank_a, rank_b = min(A.shape[0], m), min(B.shape[0], m)
     if not ranks_known:
@@ -183,26 +165,23 @@ def _joint(
     return _in_blocks(Factors(c, s, H, U, V, blocks))
 
 
-def _orthogonal_stack(A: Array, B: Array, tol: float) -> tuple[Array, Array, Array, bool]:
-    """[A; B] = [Q₁; Q₂] T with orthonormal columns in Q and full row rank in T.
-
-    And whether T is a triangle.
-    """
+def _orthogonal_stack(A: Array, B: Array, tol: float) -> tuple[Array, Array, Array]:
+    """[A; B] = [Q₁; Q₂] T with orthonormal columns in Q and full row rank in T."""
     p = A.shape[0]
     # Rounding errors of these two come back in the angles, magnified by the condition of H;
     # those of all later steps do not.
     with arrays.one_thread(B if p == 0 else A):
-        factor = factorizations.stacked_qr(A, B)
+        stack = arrays.namespace(A, B).concat((A, B), axis=0)
+        factor = factorizations.qr(stack, overwrite=True)
         T = factor.R
         smallest = smallest_singular_value(T) if T.shape[0] == T.shape[1] else 0.0
         triangular = smallest > 0 and surely_regular(T, tol, smallest)
         inner, T = (None, T) if triangular else full_rank(T, tol)
-    triangles = A.shape == B.shape == T.shape  # whose orthogonal factor is cheap already
-    if triangular and p and B.shape[0] and not triangles and well_conditioned(T, smallest):
+    if triangular and p and B.shape[0] and well_conditioned(T, smallest):
         # As orthonormal as it has to be, at a third of the price.
-        return factorizations.over_triangle(A, T), factorizations.over_triangle(B, T), T, triangular
+        return factorizations.over_triangle(A, T), factorizations.over_triangle(B, T), T
     Q = factorizations.explicit(factor) if inner is None else factor.apply(inner)
-    return Q[:p, :], Q[p:, :], T, triangular
+    return Q[:p, :], Q[p:, :], T
 
 
 def _in_blocks(f: Factors) -> Factors:
@@ -299,16 +278,9 @@ def _scaled(X: Array) -> tuple[Array, int]:
 
 
 def _quotient(X: Array, exponent: int) -> Array:
-    """X over a power of two, as a copy; NumPy's in LAPACK's column order, tile by tile."""
-    divisor = math.ldexp(1.0, exponent)
-    if not arrays.is_numpy(X):
-        return X / divisor
-    divisor = X.real.dtype.type(divisor)
-    out = np.empty(X.shape, X.dtype, order="F")
-    for first in range(0, X.shape[0], arrays.TILE_ROWS):
-        rows = slice(first, first + arrays.TILE_ROWS)
-        np.divide(X[rows], divisor, out=out[rows])
-    return out
+    """X over a power of two, as a copy; NumPy's in LAPACK's column order."""
+    quotient = X / math.ldexp(1.0, exponent)
+    return np.asfortranarray(quotient) if isinstance(quotient, np.ndarray) else quotient
 
 
 def _unscaled(f: Factors, a: int, b: int) -> tuple[Array, Array, Array]:

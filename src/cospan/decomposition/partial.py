@@ -31,8 +31,6 @@ from cospan.errors import InputError
 _EPS = 2.0**-52
 # Columns up to which a square matrix of them is stored (1.2 GB in double precision).
 _MOST_COLUMNS = 12_000
-# Rows whose products are summed at once.
-_ROWS = 50_000
 # Vectors that ARPACK keeps for each direction, and at least; its default is 20 in all. With more
 # there are fewer restarts, and they are cheap here.
 _KEPT_EACH, _FEWEST_KEPT = 4, 60
@@ -132,7 +130,7 @@ def gsvds(
     if not (isinstance(tol, int | float | np.number) and 0 <= tol < 1):
         raise InputError(f"tol is {tol!r}; it must be a number in [0, 1).")
     rng = np.random.default_rng(as_seed(random_state))
-    a, b, alive = _as_pair(A, B)
+    a, b = _as_pair(A, B)
     root = _inverse_root(
         np.asfortranarray(_gram(a) / (a.norm or 1) ** 2 + _gram(b) / (b.norm or 1) ** 2)
     )
@@ -147,7 +145,7 @@ def gsvds(
         for side, count in zip("AB", ends, strict=True)
         if count
     ]
-    return _finished(a, b, np.concatenate(parts, axis=1), alive)
+    return _finished(a, b, np.concatenate(parts, axis=1))
 
 
 def _extremes(
@@ -184,7 +182,7 @@ def _extremes(
     return np.asarray(root @ vectors)
 
 
-def _finished(a: _Matrix, b: _Matrix, X: np.ndarray, alive: np.ndarray | None) -> PartialGSVD:
+def _finished(a: _Matrix, b: _Matrix, X: np.ndarray) -> PartialGSVD:
     """Everything else from A, B and the vectors."""
     AX, BX = a.matrix @ X, b.matrix @ X
     lengths_a, lengths_b = np.linalg.norm(AX, axis=0), np.linalg.norm(BX, axis=0)
@@ -209,9 +207,6 @@ def _finished(a: _Matrix, b: _Matrix, X: np.ndarray, alive: np.ndarray | None) -
     largest = H[np.abs(H).argmax(axis=0), np.arange(H.shape[1])]
     phase = (largest / np.abs(largest)).conj()
     X, AX, BX, H = (x * phase for x in (X, AX, BX, H))
-    if alive is not None:  # columns of A and B that were left out come back
-        place = np.cumsum(alive) - 1
-        X, H = (np.where(alive[:, None], x[place], 0) for x in (X, H))
     rows = np.ascontiguousarray(H.conj().T)
     return PartialGSVD(c, s, X, rows, AX / over_c, BX / over_s, residuals)
 
@@ -227,29 +222,24 @@ class _Matrix(NamedTuple):
     norm: float
 
 
-def _as_pair(A: Data, B: Data) -> tuple[_Matrix, _Matrix, np.ndarray | None]:
-    """Both on the columns that are not zero in both, and the mask of those."""
+def _as_pair(A: Data, B: Data) -> tuple[_Matrix, _Matrix]:
+    """Both in one dtype."""
     found = [_entries(X, name) for X, name in ((A, "A"), (B, "B"))]
     d, other = (X.shape[1] for X in found)
     if d != other:
         raise InputError(
             f"A has {d} columns and B has {other}; both need the same features in the same order."
         )
-    alive = sum(abs(X).sum(axis=0) for X in found) != 0
-    used = int(alive.sum())
-    if used == 0:
-        raise InputError("A and B are zero: there is no direction to find.")
-    if used > _MOST_COLUMNS:
+    if d > _MOST_COLUMNS:
         raise InputError(
-            f"A and B have {used:,} columns that are not zero, more than {_MOST_COLUMNS:,}, of "
-            "which a square matrix fits in memory; keep those that vary most."
+            f"A and B have {d:,} columns, more than {_MOST_COLUMNS:,}, of which a square matrix "
+            "fits in memory; keep those that vary most."
         )
     dtype = np.result_type(*found)
-    pair = [
-        X.astype(dtype, copy=False) for X in (found if used == d else [X[:, alive] for X in found])
-    ]
-    a, b = (_Matrix(X, _adjoint(X), _norm(X)) for X in pair)
-    return a, b, None if used == d else alive
+    a, b = (_Matrix(X, _adjoint(X), _norm(X)) for X in (X.astype(dtype, copy=False) for X in found))
+    if not a.norm and not b.norm:
+        raise InputError("A and B are zero: there is no direction to find.")
+    return a, b
 
 
 def _entries(X: Data, name: str) -> Any:
@@ -278,15 +268,8 @@ def _norm(X: Any) -> float:
 
 def _gram(side: _Matrix) -> np.ndarray:
     """XᴴX as a dense matrix."""
-    X = side.matrix
-    if not scipy.sparse.issparse(X):
-        return np.asarray(side.adjoint @ X)
-    total = np.zeros((X.shape[1], X.shape[1]), X.dtype, order="F")
-    for first in range(0, X.shape[0], _ROWS):
-        rows = X[first : first + _ROWS]
-        product = (_adjoint(rows) @ rows).tocoo()
-        total[product.row, product.col] += product.data
-    return total
+    product = side.adjoint @ side.matrix
+    return np.asarray(product.toarray() if scipy.sparse.issparse(product) else product)
 
 
 def _inverse_root(total: np.ndarray) -> np.ndarray:

@@ -253,8 +253,6 @@ def merged(a: Moments, b: Moments, *, factors: bool) -> Moments:
     if not stays:
         first, second = (arrays.gram(x.scatter) if x.factored else x.scatter for x in (a, b))
         scatter = first + second + apart[:, None] * apart[None, :]
-    elif a.scatter.shape[0] == b.scatter.shape[0] == d:
-        scatter = factorizations.merged_triangles(a.scatter, b.scatter, apart[None, :])
     else:
         joined = arrays.namespace(apart).concat((a.scatter, b.scatter, apart[None, :]), axis=0)
         scatter = compacted(joined)
