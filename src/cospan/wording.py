@@ -40,7 +40,7 @@ from cospan.evidence import (
 #: Findings that a verdict has a sentence for.
 MOST_FINDINGS = 8
 #: Notes on the quality of data that belong into the verdict.
-WRITTEN = ("writing", "blanks", "other case")
+WRITTEN = ("writing", "blanks")
 #: Findings on columns that are not the same in both sets.
 SCHEMA = ("only in", "renamed", "retyped", "lacking", "absurd")
 
@@ -98,7 +98,7 @@ def finding_sentences(verdict: Verdict, findings: Iterable[Finding]) -> list[str
 
 def _parts(one: Finding, sets: Pair) -> dict[str, str]:
     """What the plainest sentences are made of."""
-    up, half = one.b > one.a, len(one.levels) // 2
+    up = one.b > one.a
     x, y = shares_text(one.a, one.b)
     second = quoted(one.second) if one.second else "the other columns"
     names = quoted(one.column), second
@@ -106,8 +106,7 @@ def _parts(one: Finding, sets: Pair) -> dict[str, str]:
         "name": names[0], "second": second, "low": min(names), "high": max(names),
         "a": sets[0], "b": sets[1], "x": x, "y": y, "detail": one.detail,
         "more": sets[up], "most": y if up else x, "less": "less" if up else "more",
-        "levels": listed(one.levels), "here": listed(one.levels[:half], 3),
-        "there": listed(one.levels[half:], 3), "first": "".join(one.levels[:1]),
+        "levels": listed(one.levels), "first": "".join(one.levels[:1]),
         "last": "".join(one.levels[-1:]), "rows": plural(one.rows, "row"),
         "are": "is" if one.rows == 1 else "are",
     }  # fmt: skip
@@ -279,7 +278,6 @@ _WRITERS: dict[str, str | Callable[[Finding, Pair, str], str]] = {
     "repeated rows": _repeated,
     "new levels": _OWN_LEVELS % ("b", "a", "y"),
     "vanished levels": _OWN_LEVELS % ("a", "b", "x"),
-    "other case": "in {name} the levels are in another case: {here} in {a}, {there} in {b}",
     "constant": _constant,
     "writing": "{name} is written as {first} in {a} and as {last} in {b}",
     "blanks": "{name} has blanks around {y} of the values of {b} ({x} in {a}); they do not count",

@@ -3,11 +3,10 @@
 - `functions`: functions of a row, learned from pooled rows without their labels
 - `test`: one p-value, and adjusted ones for columns and relations, from one set of relabellings
 - `blame`: as few columns as explain all of the evidence
-- `findings`: what changed, as data
+- `findings`: what changed and what is odd, as data
 - `columns`: the user's columns, and what a set holds in them
 - `size`: one number for how different two sets are; distances of histograms of angles
 - `verdict`: all that was found, with its tables
-- `quality`: what is odd about the data
 - `engine`: from rows to the verdict; rows that are repeated beyond chance
 """
 

@@ -158,22 +158,17 @@ def _z(values: Floats, n_a: int) -> float:
 
 
 def _clearest(
-    rows: RowFunctions,
-    evidence: Evidence,
-    mine: Index,
-    use: NDArray[np.bool_],
-    n_a: int,
+    rows: RowFunctions, evidence: Evidence, mine: Index, use: NDArray[np.bool_], n_a: int
 ) -> tuple[Function, float]:
     """The function that says most, or nearly as much in plainer words.
 
-    Of a text its length, of a form a single value, of equal values a correlation. Or that the
-    column moved against the others, where that says clearly more than a form.
+    Or that the column moved against the others, where that says clearly more than a form.
     """
     functions, z = evidence.functions, np.abs(evidence.z)
     best = mine[np.argmax(z[mine])]
     function = functions[best]
     plain: list[np.intp] = []
-    if function.part and function.kind != "missing":
+    if function.part and function.kind != "missing":  # of a text
         plain = [k for k in mine if (functions[k].kind, functions[k].part) == ("mean", "length")]
     elif function.kind in VAGUE:
         plain = [k for k in mine if functions[k].kind == "value"]
@@ -195,8 +190,7 @@ def _only_where(
 ) -> tuple[Function, float, tuple[int, str]] | None:
     """The level inside which a column changed while nothing of it changed elsewhere.
 
-    Neither by itself nor given the columns in use, nor inside another level. With the column's own
-    function that shows it best there.
+    With the column's own function that shows it best there.
     """
     others = (one for one in rows.levels() if one[0] != column)
     levels = [one for one in others if one[2].mean() <= LARGEST_PART]
@@ -240,9 +234,7 @@ class _Steps(NamedTuple):
 
     @property
     def cautious(self) -> Floats:
-        """The squared error by at least the variance of all rows: where a rare value does not
-        occur, it has none.
-        """
+        """By at least the variance of all rows: where a rare value does not occur, it has none."""
         return np.maximum(self.error, 1 / self.weight[:, None])
 
     @classmethod
@@ -309,10 +301,7 @@ def _with_swaps(rows: RowFunctions, n_a: int, blamed: list[Blamed], others: Inde
 
 
 def _exchanged(rows: RowFunctions, x: Reading, y: Reading, others: Index, n_a: int) -> bool:
-    """Whether each column in B is like the other in A, and not like itself.
-
-    Numbers also have the other's correlations with the scores that are not to blame.
-    """
+    """Whether each column in B is like the other in A, and not like itself; also in relations."""
     n = len(x.values)
     limit = KOLMOGOROV * np.sqrt(n / (n_a * (n - n_a)))
     across = max(_distance(x, y, n_a), _distance(y, x, n_a))

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cospan.base.tolerance import SAME_VALUE
 from cospan.base.types import Floats
@@ -31,18 +30,13 @@ EPOCH_WEEKDAY = 3  # 1970-01-01 was a Thursday
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the user's: which features were made of it.
-
-    `features` are their places in the encoded rows; `indicator` is the place of the feature that
-    says where a value is missing, or None. `levels` are what codes stand for, None for numbers;
-    the last may be that of all rare levels.
-    """
+    """One column of the user's: which features were made of it."""
 
     name: str
     kind: str
-    features: tuple[int, ...]
-    indicator: int | None = None
-    levels: tuple[str, ...] | None = None
+    features: tuple[int, ...]  # their places in the encoded rows
+    indicator: int | None = None  # the place of the one that says where a value is missing
+    levels: tuple[str, ...] | None = None  # what codes stand for; the last may be all rare ones
 
 
 def plan_from(encoding: Mapping[str, Any] | None) -> EncodingPlan | None:
@@ -67,8 +61,7 @@ def columns_of(
     gap = plan.n_features - sum(column.indicator for column in plan.used)
     for column in plan.used:
         width = len(column.features)
-        places = tuple(range(place, place + width))
-        indicator = gap if column.indicator else None
+        places, indicator = tuple(range(place, place + width)), gap if column.indicator else None
         levels = None
         if column.kind == "boolean":
             levels = _spelled(column, profiles or ())
@@ -91,22 +84,6 @@ def _spelled(column: ColumnPlan, profiles: Sequence[SetProfile]) -> tuple[str, .
     )
 
 
-def text_columns(plan: EncodingPlan | None) -> tuple[Column, ...]:
-    """The user's columns of texts and identifiers."""
-    watched = () if plan is None else plan.watched
-    return tuple(Column(name, TEXT, ()) for name in dict.fromkeys(name for name, _ in watched))
-
-
-def _present(rows: Floats, column: Column) -> NDArray[np.bool_]:
-    """Which rows have a value in a column."""
-    if column.indicator is not None:
-        return np.asarray(rows[:, column.indicator] == 0)
-    if column.kind == "category":
-        # A missing value is filled by shares, an unknown level by zeros: neither has a 1.
-        return np.asarray(rows[:, list(column.features)].max(axis=1) == 1)
-    return np.ones(len(rows), dtype=bool)
-
-
 def read_columns(columns: Sequence[Column], rows: Floats) -> list[Reading]:
     """Encoded rows as the user's columns have them: numbers, or codes of levels, NaN for gaps."""
     found = []
@@ -114,8 +91,13 @@ def read_columns(columns: Sequence[Column], rows: Floats) -> list[Reading]:
         if column.kind == TEXT:
             continue
         values = rows[:, list(column.features)]
-        codes = values.argmax(axis=1) if column.kind == "category" else values[:, 0]
-        plain = np.where(_present(rows, column), codes.astype(np.float64), np.nan)
+        plain, known = values[:, 0], np.ones(len(rows), dtype=bool)
+        if column.kind == "category":
+            # A missing value is filled by shares, an unknown level by zeros: neither has a 1.
+            plain, known = values.argmax(axis=1), values.max(axis=1) == 1
+        if column.indicator is not None:
+            known = rows[:, column.indicator] == 0
+        plain = np.where(known, plain.astype(np.float64), np.nan)
         found.append(Reading(place, "", plain, column.levels))
         if column.kind == "date":
             days = (np.floor(plain) + EPOCH_WEEKDAY) % 7
@@ -127,7 +109,7 @@ def read_texts(
     columns: Sequence[Column], parts: Sequence[tuple[str, str]], watched: Floats | None
 ) -> list[Reading]:
     """How texts that make no feature are written: the plan's `watched` parts, (n, k)."""
-    if watched is None:
+    if watched is None or not parts:
         return []
     place = {column.name: k for k, column in enumerate(columns) if column.kind == TEXT}
     return [
@@ -138,19 +120,14 @@ def read_texts(
 
 @dataclass(frozen=True)
 class Held:
-    """What one set holds in a column.
+    """What one set holds in a column."""
 
-    `missing` is the share of rows without a value; `mean` and `deviation` are of the values
-    present (of a boolean, the share that is true; of a text, of its length); `levels` are the
-    shares of a category's levels.
-    """
-
-    missing: float = 0.0
-    mean: float = math.nan
+    missing: float = 0.0  # the share of rows without a value
+    mean: float = math.nan  # of a boolean, the share that is true; of a text, of its length
     deviation: float = math.nan
     low: float = math.nan
     high: float = math.nan
-    levels: Mapping[str, float] = field(default_factory=dict)
+    levels: Mapping[str, float] = field(default_factory=dict)  # the shares of a category's levels
 
     @property
     def constant(self) -> bool:
@@ -168,12 +145,9 @@ def held_in(column: Column, values: Floats) -> Held:
         return Held(missing, levels=dict(zip(levels, counts.tolist(), strict=True)))
     if not len(known):
         return Held(missing)
-    mean = round_the_clock(known) if column.kind == "time of day" else float(known.mean())
+    mean = float(known.mean())
+    if column.kind == "time of day":  # the mean direction of a clock's hand, whenever days begin
+        turn = 2 * math.pi / 24
+        x, y = float(np.cos(turn * known).mean()), float(np.sin(turn * known).mean())
+        mean = math.atan2(y, x) / turn % 24
     return Held(missing, mean, deviation(known), float(known.min()), float(known.max()))
-
-
-def round_the_clock(hours: Floats) -> float:
-    """The mean direction of the hand of a clock: whenever the day begins, it is the same."""
-    turn = 2 * math.pi / 24
-    x, y = float(np.cos(turn * hours).mean()), float(np.sin(turn * hours).mean())
-    return math.atan2(y, x) / turn % 24

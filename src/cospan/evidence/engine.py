@@ -23,10 +23,9 @@ from cospan.base.types import Array, Bools, Data, Floats, Index, Values
 from cospan.errors import InputError
 
 from .blame import blame_columns
-from .columns import Column, columns_of, read_columns, read_texts, text_columns
-from .findings import IN_BOTH, Finding, described, taken
+from .columns import TEXT, Column, columns_of, read_columns, read_texts
+from .findings import IN_BOTH, Finding, check_quality, described, taken
 from .functions import OWN, SHARES, Function, Reading, RowFunctions, deviation, kolmogorov
-from .quality import check_quality
 from .size import Size
 from .test import Evidence, Labellings, share_z, weigh
 from .verdict import Smallest, Verdict, feature_table, pair_table
@@ -83,10 +82,10 @@ def find_changes(
         np.asarray(to_numpy(as_rows(rows, name, d=frame.n_features)), dtype=np.float64)
         for rows, name in ((rows_a, "A"), (rows_b, "B"))
     )
-    texts = () if any(part is None for part in watched) else text_columns(plan)
+    parts = () if plan is None or any(part is None for part in watched) else plan.watched
+    texts = [Column(name, TEXT, ()) for name in dict.fromkeys(name for name, _ in parts)]
     names = names or frame.feature_names or [f"x{i}" for i in range(frame.n_features)]
     columns = (*columns_of(plan, names, profiles), *texts)
-    parts = plan.watched if plan is not None and texts else ()
     read = [
         [*read_columns(columns, rows), *read_texts(columns, parts, part)]
         for rows, part in zip((a, b), watched, strict=True)
@@ -99,30 +98,26 @@ def find_changes(
                 groups=groups, keys=keys,
             )  # fmt: skip
     table = feature_table(columns, read, found)
+    quality, shares = check_quality(table, profiles), _shares(frame, found, texts)
     return replace(
-        found,
-        columns=table,
-        quality=check_quality(table, profiles),
-        auc=auc,
-        shares=_shares(frame, found, texts),
-        sets=set_names,
-    )
+        found, columns=table, quality=quality, auc=auc, shares=shares, sets=set_names
+    )  # fmt: skip
 
 
 def _shares(frame: JointFrame, found: Verdict, texts: Sequence[Column]) -> dict[str, float]:
-    """What share of the difference is location, scale and shape.
-
-    None where nothing differs but texts, which have no place in the geometry, or with the linear
-    span, which has no parts.
+    """What share of the difference is location, scale and shape; texts and the linear span have
+    none.
     """
     changed = {one.column for one in found.findings}
     only_texts = changed and changed <= {one.name for one in texts}
     if not found.differs or only_texts or not frame.geometry.affine:
         return {}
     whole = frame.parts
-    if not 0 < whole.total < math.inf:
-        return {}
-    return {kind: getattr(whole, kind) / whole.total for kind in ("location", "scale", "shape")}
+    return (
+        {}
+        if not 0 < whole.total < math.inf
+        else {kind: getattr(whole, kind) / whole.total for kind in ("location", "scale", "shape")}
+    )
 
 
 def find(
@@ -135,11 +130,7 @@ def find(
     groups: Values | None = None,
     keys: Keys | None = None,
 ) -> Verdict:
-    """Find what differs between two sets of rows, read in the same way.
-
-    `groups` are labels of rows that belong together (A's rows, then B's); `keys` tell rows apart
-    that the readings do not, such as texts.
-    """
+    """Find what differs between two sets of rows, read in the same way; see `find_changes`."""
     n = len(a[0].values), len(b[0].values)
     features = [[one for one in side if one.related] for side in (a, b)]
     repeated = repeated_rows(features[0], features[1], keys, permutations, seed)
@@ -232,8 +223,7 @@ def _smallest_seen(
             share = float(np.unique(known, return_counts=True)[1].max() / len(both))
         share = min(1.0, error * max(math.sqrt(share * (1 - share)), LEAST_SHARE))
         found[name] = Smallest(mean, step, share)
-    empty = Smallest(math.nan, math.nan, math.nan)
-    return {name: found.get(name, empty) for name in functions.names}
+    return {name: found.get(name, Smallest()) for name in functions.names}
 
 
 def shift_test(
@@ -278,10 +268,10 @@ def shift_test(
     b = np.asarray(to_numpy(as_rows(B, "B", d=a.shape[1])), dtype=np.float64)
     names = feature_names_of(A)
     check_names(B, names, "B", whose="A's")
-    if min(len(a), len(b)) < FEWEST_ROWS:
+    n, name = min((len(a), "A"), (len(b), "B"))
+    if n < FEWEST_ROWS:
         raise InputError(
-            f"{'A' if len(a) < FEWEST_ROWS else 'B'} has {min(len(a), len(b))} rows; the shift "
-            f"test needs at least {FEWEST_ROWS} in each set."
+            f"{name} has {n} rows; the shift test needs at least {FEWEST_ROWS} in each set."
         )
     if np.all(a == a[0]) and np.all(b == a[0]):
         raise InputError("All rows of A and B are equal: constant rows cannot be compared.")

@@ -1,4 +1,4 @@
-"""What changed, as data: one finding for each column to blame, with its values in the user's units.
+"""What changed and what is odd, as data: findings, with their values in the user's units.
 
 A finding says what kind of change it is, in which column, with which other column or level, what
 the value was in A and is in B, how large that is, and how sure. Sentences are made elsewhere.
@@ -7,11 +7,13 @@ the value was in A and is in B, how large that is, and how sure. Sentences are m
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from cospan.base.tables import plain
 from cospan.base.types import Bools, Floats, Record
@@ -30,7 +32,12 @@ from .functions import (
     multiples,
     sides,
 )
-from .test import SQUARE
+from .test import SQUARE, share_z
+
+if TYPE_CHECKING:
+    from cospan.data import ColumnProfile, SetProfile
+
+    from .verdict import FeatureChange, Table
 
 #: What is so in both sets.
 IN_BOTH = "in both"
@@ -39,6 +46,8 @@ MOST_GIVEN = 50
 #: Another unit: the sets' Kolmogorov-Smirnov distance is at least this, and vanishes with a factor
 #: whose logarithm is beyond the other.
 APART, SCALED = 0.5, 0.3
+#: What chance would give less often is noted: blanks around values, levels of one set alone.
+BY_CHANCE = 0.001
 
 
 @dataclass(frozen=True)
@@ -71,7 +80,7 @@ class Finding:
     #: Of the column: "length" or "digits" of a text, "weekday" of a date, a level in a relation
     part: str = ""
     beyond: float = math.nan  # the share of B's values that are outside the range of A's
-    levels: tuple[str, ...] = ()  # that one set alone has, or as A and as B write them
+    levels: tuple[str, ...] = ()  # that one set alone has; examples of A's writing and of B's
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -235,10 +244,7 @@ def _inside_level(base: Finding, function: Function, functions: RowFunctions, n_
 
 
 def _given(base: Finding, one: Blamed, functions: RowFunctions, n_a: int) -> Finding:
-    """What a column is given the others, or how closely it follows them; equal values of two.
-
-    The others are those that are not blamed more surely.
-    """
+    """What a column is given those not blamed more surely, or how closely it follows them."""
     function, scores = one.function, functions.scores
     own, use = scores.column == one.column, ~np.isin(scores.column, one.before)
     others = np.flatnonzero(use & ~own)
@@ -263,10 +269,7 @@ def _given(base: Finding, one: Blamed, functions: RowFunctions, n_a: int) -> Fin
 def _adjusted_means(
     functions: RowFunctions, column: int, others: NDArray[np.intp], n_a: int
 ) -> tuple[float, float, float]:
-    """The means of a number in A and B if the others were alike, and what these leave open.
-
-    By least squares on the others and the set.
-    """
+    """The means of a number in A and B if the others were alike, and what these leave open."""
     y = _reading(functions.readings, column).values
     known = ~np.isnan(y)
     in_b = np.arange(len(y)) >= n_a
@@ -275,3 +278,91 @@ def _adjusted_means(
     step, middle = float(fit[-2]), float(y[known].mean())
     a = middle - step * float(in_b[known].mean())
     return a, a + step, float(np.std(y[known] - design @ fit)) or 1.0
+
+
+# ---- what is odd besides what changed on average -------------------------------------------------
+
+
+def check_quality(
+    features: Table[FeatureChange], profiles: tuple[SetProfile, SetProfile] | None
+) -> tuple[Finding, ...]:
+    """Look through the columns; differences between the sets come first.
+
+    The kinds are ``"new levels"``, ``"vanished levels"``, ``"constant"`` (in one set, or the same
+    in both), ``"writing"`` (`levels` has an example of A's and of B's), ``"blanks"`` (around
+    values) and ``"times"`` (that do not overlap: the last of one set and the first of the other).
+    """
+    found = [note for one in features for note in _constant(one)]
+    first, second = profiles or ({}, {})
+    for name, a in first.items():
+        found += _of_profiles(a, second[name]) if name in second else ()
+    return tuple(sorted(found, key=lambda one: one.detail == IN_BOTH))
+
+
+def _constant(one: FeatureChange) -> Iterator[Finding]:
+    if math.isfinite(one.a.low) and math.isfinite(one.b.low):
+        still = one.a.constant, one.b.constant
+        if all(still) and one.a.low == one.b.low:
+            yield Finding("constant", one.name, detail=IN_BOTH, a=one.a.low, b=one.b.low)
+        elif any(still) and one.changed:
+            where = "in A" if still[0] else "in B"
+            yield Finding("constant", one.name, detail=where, a=one.a.deviation, b=one.b.deviation)
+
+
+def _of_profiles(a: ColumnProfile, b: ColumnProfile) -> Iterator[Finding]:
+    """What all rows show: levels of one set alone, times apart, other writing, blanks."""
+    if a.kind == "category" and a.exact and b.exact and a.levels and b.levels:
+        yield from _of_levels(a, b)
+    if a.kind == "time":
+        ends = (a.high, b.low) if a.low <= b.low else (a.low, b.high)
+        yield Finding("times", a.name, a=ends[0], b=ends[1])
+    n_a, n_b = a.rows - a.missing, b.rows - b.missing
+    if min(n_a, n_b) == 0:
+        return
+    if (written := _written(a, b)) is not None:
+        yield Finding("writing", a.name, levels=written)
+    if a.padded or b.padded:
+        z = share_z(a.padded, n_a, b.padded, n_b)
+        if 2 * special.ndtr(-abs(z)) < BY_CHANCE:
+            yield Finding("blanks", a.name, a=a.padded / n_a, b=b.padded / n_b, z=z)
+
+
+def _of_levels(a: ColumnProfile, b: ColumnProfile) -> Iterator[Finding]:
+    for kind, own, other in (("vanished levels", a, b), ("new levels", b, a)):
+        here, there = own.levels, other.levels
+        total = sum(here.values())
+        # By chance all n rows of a level are in this set with a probability of share ** n.
+        share = total / (total + sum(there.values()))
+        enough = math.log(BY_CHANCE / len({**here, **there})) / math.log(share)
+        only = [level for level, n in here.items() if n >= enough and not there.get(level)]
+        if only:
+            only.sort(key=lambda level: -here[level])
+            part = sum(here[level] for level in only) / total
+            x, y = (part, 0.0) if own is a else (0.0, part)
+            yield Finding(kind, a.name, a=x, b=y, levels=tuple(only))
+
+
+def _written(a: ColumnProfile, b: ColumnProfile) -> tuple[str, str] | None:
+    """Dates in two orders, numbers with a decimal comma, words for truth values."""
+    from cospan.data import READINGS, boolean_pair
+
+    if a.levels and b.levels:
+        return (_example(a), _example(b)) if a.reading != b.reading else None
+    text = a if a.levels else b
+    if a.kind == "left out" or text.reading in ("point", "iso date"):
+        return None
+    if text.reading and text.levels:
+        plain = "plain dates" if READINGS[text.reading].kind == "date" else "plain numbers"
+    elif boolean_pair(text.levels) is not None:
+        plain = "0 and 1 or plain truth values"
+    else:
+        return None
+    return (_example(a), plain) if text is a else (plain, _example(b))
+
+
+def _example(one: ColumnProfile) -> str:
+    """A text that shows the reading; of truth values both words."""
+    if not one.reading:
+        return " and ".join(sorted(one.levels)[:3])
+    read = [text for text in one.levels if set(text) & set("0123456789")]  # no stray words
+    return next((text for text in read if "," in text), read[0])

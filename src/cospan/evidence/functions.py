@@ -140,7 +140,11 @@ class RowFunctions:
         width = max(1, BLOCK_BYTES // (4 * max(1, n)))
         block = Block([], np.empty((width, n), np.float32))
         for function, values in self.every():
-            values, spread = _centred(values)
+            unknown = np.isnan(values)
+            if unknown.any():
+                values = np.where(unknown, 0.0 if unknown.all() else np.nanmean(values), values)
+            values = values - values.mean()
+            spread = float(np.sqrt(values @ values / n))
             if spread > SAME_FUNCTION:
                 block.values[len(block.functions)] = values / spread
                 block.functions.append(function)
@@ -202,9 +206,8 @@ class RowFunctions:
                 yield Function("identity", whole[j].column), off.astype(np.float64)
 
     def plain(self) -> NDArray[np.float32]:
-        """The columns of `scores` with numbers as they are: in units of their middle half, cut.
-
-        Ranks hide how far out a row is; these do not, and one cell cannot make a difference.
+        """`scores` with numbers as they are, in units of their middle half, cut: not ranks, which
+        hide how far out a row is.
         """
         found = self.scores.values.copy()
         number = {one.column: one.values for one in reversed(self.readings) if one.levels is None}
@@ -243,13 +246,13 @@ class RowFunctions:
         pairs = list(itertools.islice(itertools.combinations(categories, 2), MOST_EQUAL))
         of = {one.column: one for one in related if one.levels is None}
         scores = self.scores
-        numbers = [k for k, level in enumerate(scores.level) if not level]
-        r = np.abs(np.triu(scores.correlation[np.ix_(numbers, numbers)], 1))
-        for k in np.argsort(-r, axis=None, kind="stable")[:MOST_EQUAL]:
-            i, j = divmod(int(k), len(numbers))
-            if r[i, j] < NEAR_EQUAL:
-                break
-            pairs.append((of[int(scores.column[numbers[i]])], of[int(scores.column[numbers[j]])]))
+        numbers = np.flatnonzero([not level for level in scores.level])
+        i, j = (numbers[index] for index in np.triu_indices(len(numbers), 1))
+        r = np.abs(scores.correlation[i, j])
+        order = np.argsort(-r, kind="stable")[:MOST_EQUAL]
+        near = order[r[order] >= NEAR_EQUAL]
+        ends = scores.column[np.column_stack([i[near], j[near]])]
+        pairs += [(of[first], of[second]) for first, second in ends.tolist()]
         for first, second in pairs:
             same = in_common(first, second)
             if OFTEN < same.mean() < 1 - OFTEN:
@@ -352,10 +355,7 @@ def midranks(values: NDArray[np.floating]) -> Floats:
 
 
 def kolmogorov(x: Floats, y: Floats) -> tuple[float, float]:
-    """The largest difference between the shares of both up to a value, and this value.
-
-    Gaps are above all values.
-    """
+    """The largest difference between the shares up to a value, and this value; gaps are above."""
     x, y = np.sort(x), np.sort(y)
     both = np.sort(np.concatenate([x, y]))
     shares = [np.searchsorted(one, both, "right") / len(one) for one in (x, y)]
@@ -402,15 +402,6 @@ def normal_scores(ranks: Floats) -> Floats:
     return np.asarray(special.ndtri((WITHIN_ENDS * ranks + 1) / 2))
 
 
-def _centred(values: Floats) -> tuple[Floats, float]:
-    """Values less their mean, with NaN as 0, and their standard deviation."""
-    unknown = np.isnan(values)
-    if unknown.any():
-        values = np.where(unknown, np.nanmean(values) if not unknown.all() else 0.0, values)
-    values = values - values.mean()
-    return values, float(np.sqrt(values @ values / len(values)))
-
-
 def _scores(readings: Sequence[Reading], margins: Sequence[Margin]) -> Scores:
     found: list[tuple[int, str, Floats]] = []
     for reading, margin in zip(readings, margins, strict=True):
@@ -446,14 +437,10 @@ def predicted(correlation: Floats) -> Floats:
 
 
 def _broken(y: Floats, X: Floats) -> NDArray[np.bool_]:
-    """Rows where y is not the combination of X that holds in most rows; none where none does.
-
-    Least squares, then again and again on the rows with the smaller residuals: rows that break the
-    identity do not pull it along.
-    """
+    """Rows where y is not the combination of X that holds in most rows; none where none does."""
     design = np.column_stack([X, np.ones(len(X))])
     rows, residual, error = np.ones(len(y), dtype=bool), y, 0.0
-    for _ in range(4):
+    for _ in range(4):  # on the smaller residuals: rows that break it do not pull it along
         coefficients = np.linalg.lstsq(design[rows], y[rows], rcond=None)[0]
         residual = np.abs(y - design @ coefficients)
         error = float(np.quantile(residual, MOST_ROWS))

@@ -5,14 +5,9 @@ to folds; each fold is scored by a model of the others, and has an AUC of its ow
 different models do not compare. The size is their mean. Its interval has DeLong's variance in each
 fold, widened by Nadeau and Bengio's factor because the folds' models share most of their rows.
 
-The paper compares histograms of angles instead. The square roots of two histograms over [0°, 90°]
-are points on a sphere:
-
-=================  =========================================  ==========
-Bhattacharyya      BC = Σ √(PᵢQᵢ)            (inner product)   in [0, 1]
-Hellinger          H = √(1 - BC) = chord/√2  (straight line)   in [0, 1]
-Fisher-Rao         F = 2 arccos BC           (along the arc)   in [0, π]
-=================  =========================================  ==========
+The paper compares histograms of angles instead. The square roots of two of them are points on a
+sphere: Bhattacharyya's coefficient BC is their inner product, Hellinger's distance √(1 - BC) goes
+straight from one to the other, Fisher's and Rao's 2 arccos BC along the arc.
 """
 
 from __future__ import annotations
@@ -222,7 +217,8 @@ def fisher_rao(P: ArrayLike, Q: ArrayLike) -> float:
     >>> round(fisher_rao(P, Q), 6)
     2.094395
     """
-    return _arc(_missing(*as_histograms(P, Q)))
+    # By the chord: the arccosine itself cannot resolve distances below 1e-8.
+    return min(math.pi, 4 * math.asin(math.sqrt(_missing(*as_histograms(P, Q)) / 2)))
 
 
 def overlap(P: ArrayLike, Q: ArrayLike) -> float:
@@ -233,11 +229,6 @@ def overlap(P: ArrayLike, Q: ArrayLike) -> float:
 def _missing(p: Floats, q: Floats) -> float:
     """1 - BC as half the squared chord: of nearly equal histograms it keeps its digits."""
     return min(1.0, 0.5 * float(np.sum((np.sqrt(p) - np.sqrt(q)) ** 2)))
-
-
-def _arc(missing: float) -> float:
-    """2 arccos BC; the arccosine itself cannot resolve distances below 1e-8."""
-    return min(math.pi, 4 * math.asin(math.sqrt(missing / 2)))
 
 
 def bin_posterior(P: ArrayLike, Q: ArrayLike, prior: float = 0.5) -> Floats:

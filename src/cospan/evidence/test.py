@@ -221,9 +221,8 @@ def effective_number(p: Floats) -> Floats:
 
 
 def _step_down(log_p: Floats) -> tuple[Floats, float]:
-    """Adjusted p-values (step-down max-T), and the effective number of units.
-
-    Where no labelling comes near, the normal tail times that number.
+    """Adjusted p-values (step-down max-T, beyond the labellings by the normal tail), and the
+    effective number of units.
     """
     n = log_p.shape[1]
     order = np.argsort(log_p[:, 0], kind="stable")

@@ -174,15 +174,11 @@ def standardised(kind: str, a: Held, b: Held) -> float:
 
 @dataclass(frozen=True)
 class PairChange:
-    """One pair of columns: its rank correlation in A and in B.
+    """One pair of columns: its rank correlation in A and in B."""
 
-    `first` and `second` are columns, or a level of a column that is a category; `first_column` and
-    `second_column` the columns.
-    """
-
-    first: str
+    first: str  # a column, or a level of a category
     second: str
-    first_column: str
+    first_column: str  # the column itself
     second_column: str
     r_a: float
     r_b: float
@@ -248,9 +244,9 @@ class Smallest(NamedTuple):
     categories), `share` that of its most frequent level or of missing values.
     """
 
-    mean: float
-    deviations: float
-    share: float
+    mean: float = math.nan
+    deviations: float = math.nan
+    share: float = math.nan
 
 
 def size_word(auc: float) -> str:
