@@ -10,7 +10,7 @@ from cospan.errors import InputError
 from opened import learn_plan, opened
 
 N = 400
-CLOCK = "time of day of t"
+CLOCK, SPAN = "time of day of t", "time from start to end"
 
 
 def table(seed=0, start="2024-01-01", days=100, hour=14.0, n=N):
@@ -36,7 +36,7 @@ def changed(found):
 def test_times_of_day_are_hours_to_the_second(write):
     one = table()
     source = opened(one.assign(t=write(one["t"])))
-    assert source.plan[CLOCK].of == "t"
+    assert source.plan[CLOCK].of == ("t",)
     true = (one["t"] - one["t"].dt.normalize()).dt.total_seconds() / 3600
     rows = source.read().rows[:, source.feature_names.index(CLOCK)]
     np.testing.assert_allclose(rows % 24, true, rtol=0, atol=1e-9)
@@ -81,6 +81,31 @@ def test_rows_to_score_may_lack_the_times():
     found = compare(a, b, b.drop(columns="t")[:50], n_permutations=19)
     assert found.further.n == 50
     assert any("the sets' mean is put in" in note.text for note in found.warnings)
+
+
+# The time between dates -------------------------------------------------------------------------
+
+
+def spans(seed, start="2024-01-01", late=0):
+    rng = np.random.default_rng(seed)
+    begin = pd.Timestamp(start) + pd.to_timedelta(rng.integers(0, 100, N), "D")
+    end = begin + pd.to_timedelta(rng.integers(1, 8, N) + late, "D")
+    return pd.DataFrame({"x": rng.normal(size=N), "start": begin, "end": end})
+
+
+def test_a_date_that_moved_against_another_is_told():
+    a, b = spans(0), spans(1, late=365)
+    assert plan_of(a, b)["end"].kind == "time"
+    found = compare(a, b, n_permutations=19)
+    assert changed(found) == {SPAN}
+    told = f"'{SPAN}' rose from 4 d to 369 d, mostly beyond the range of A."
+    assert told in found.verdict.sentences
+
+
+def test_sets_of_different_times_differ_in_no_span():
+    found = compare(spans(0), spans(1, "2025-01-01"), n_permutations=19)
+    assert SPAN in found.feature_names
+    assert changed(found) == set()
 
 
 # Periods --------------------------------------------------------------------------------------

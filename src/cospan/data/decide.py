@@ -12,14 +12,15 @@
 4. What gives the set away by construction would hide what else changed, and is **set aside**: dates
    that hardly overlap, whole numbers that count the rows on from set to set, and columns that
    hardly vary within each set. Another unit or an offset is what a user wants to know.
-5. A date has a **time of day** that sets of different times share: a clock that is off shows there.
+5. A date has a **time of day** that sets of different times share, and two dates have a **time
+   between them**: a clock that is off, and a date that moved, show there.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from heapq import nsmallest
 from itertools import pairwise
@@ -317,7 +318,7 @@ def _constant_within(column: ColumnPlan, parts: Parts, names: Sequence[str]) -> 
     return f"it hardly varies within each set ({said})"
 
 
-# ---- times of day ------------------------------------------------------------------------------
+# ---- made of dates -----------------------------------------------------------------------------
 
 
 def clock_of(column: ColumnPlan, parts: Parts) -> ColumnPlan | None:
@@ -339,5 +340,18 @@ def clock_of(column: ColumnPlan, parts: Parts) -> ColumnPlan | None:
     fill = round(float(shares @ hours / len(own)), 4)
     name, gaps = f"time of day of {column.name}", any(part.gaps(column) for part in parts)
     return ColumnPlan(
-        name, "time of day", fill=(fill,), indicator=gaps, of=column.name, origin=origin
+        name, "time of day", fill=(fill,), indicator=gaps, of=(column.name,), origin=origin
     )
+
+
+def spans_of(columns: Sequence[ColumnPlan], parts: Mapping[str, Parts]) -> list[ColumnPlan]:
+    """Times from one date to the next, where at least one of them is not compared itself."""
+    spans = []
+    for pair in pairwise(column for column in columns if column.kind in ("date", "time")):
+        if any(date.kind == "time" for date in pair):
+            name = f"time from {pair[0].name} to {pair[1].name}"
+            first, last = (_mean(date, parts[date.name]) for date in pair)
+            gaps = any(part.gaps(date) for date in pair for part in parts[date.name])
+            of = (pair[0].name, pair[1].name)
+            spans.append(ColumnPlan(name, "duration", fill=(last - first,), indicator=gaps, of=of))
+    return spans

@@ -33,7 +33,7 @@ from .columns import (
     text_parts,
     truths,
 )
-from .decide import clock_of, decide_column, shortened
+from .decide import clock_of, decide_column, shortened, spans_of
 from .learn import learn_table, only_in_some
 from .plan import (
     DROPPED,
@@ -101,7 +101,8 @@ def encode_by(table: Table, plan: EncodingPlan, *, name: str | None = None) -> S
     """
     called = name or table.name
     # Dates that are not features themselves may be lacking: nothing else is made of them.
-    there = {*table.schema.names, *({c.of for c in plan.used} - {c.name for c in plan.used})}
+    made = {name for column in plan.used for name in column.of}
+    there = {*table.schema.names, *(made - {column.name for column in plan.used})}
     lacking = [column for column in plan.inputs if column not in there]
     if lacking and (len(lacking) == len(plan.inputs) or not plan.filled):
         raise InputError(
@@ -161,20 +162,21 @@ def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Sou
     if all(table.options.columns is not None for table in tables):
         asked |= shared
     plans: list[ColumnPlan] = []
-    clocks: list[ColumnPlan] = []
-    taken = {column for table in tables for column in table.schema.names}
-    for column in (column for column in columns[0] if column in shared):
-        parts = [one.columns[column] for one in sets]
-        plan, change = decide_column(parts, asked=column in asked, names=[one.name for one in sets])
+    made: list[ColumnPlan] = []  # of dates
+    parts = {c: [one.columns[c] for one in sets] for c in columns[0] if c in shared}
+    for column, own in parts.items():
+        plan, change = decide_column(own, asked=column in asked, names=[one.name for one in sets])
         plans.append(plan)
         changes += [] if change is None else [change]
-        clock = clock_of(plan, parts) if plan.kind in ("date", "time") else None
-        clocks += [] if clock is None or clock.name in taken else [clock]
-    alone = {column for own in columns for column in own} - shared
+        clock = clock_of(plan, own) if plan.kind in ("date", "time") else None
+        made += [] if clock is None else [clock]
+    taken = {column for table in tables for column in table.schema.names}
+    made = [one for one in (*made, *spans_of(plans, parts)) if one.name not in taken]
+    alone = {column for each in columns for column in each} - shared
     dropped = dict.fromkeys(column for table in tables for column in table.options.drop)
     left = [ColumnPlan(column, "left out", SCHEMA) for column in sorted(alone)]
     left += [ColumnPlan(column, "left out", DROPPED) for column in dropped]
-    whole = EncodingPlan((*shortened(plans), *clocks, *left))
+    whole = EncodingPlan((*shortened(plans), *made, *left))
     profiles = [tuple(one.profile(whole) for one in ones) for ones in learned]
     if not whole.used:
         why = " ".join(map(str, (*changes, *whole.not_compared())))
@@ -302,9 +304,11 @@ class Encoder:
         self, place: Values, column: ColumnPlan, batch: pa.RecordBatch
     ) -> Bools | None:
         """One number for each row; some are made of dates. Returns where one is missing."""
-        if column.of:
-            hours = hours_of(self._days(column.of, batch))
+        if column.kind == "time of day":
+            hours = hours_of(self._days(column.of[0], batch))
             values = np.where(hours < column.origin, hours + 24, hours)
+        elif column.of:
+            values = self._days(column.of[1], batch) - self._days(column.of[0], batch)
         elif column.kind == "date":
             values = self._days(column.name, batch)
         else:

@@ -64,7 +64,8 @@ class ColumnPlan:
     #: What stands for a missing value, in each of the columns made: the mean of the sets' means
     fill: tuple[float, ...] = ()
     indicator: bool = False  # whether a further column says which values are missing
-    of: str = ""  # of a time of day, the column of dates that it is made of
+    #: The dates it is made of: of one its time of day, of two the time between them
+    of: tuple[str, ...] = ()
     origin: int = 0  # of a time of day, the hour when the day begins
     watched: bool = False  # a text that makes no feature, of which is counted how it is written
 
@@ -102,8 +103,8 @@ class EncodingPlan:
     """How tables with these columns become rows of numbers.
 
     The features made are, in the order of the user's columns, the column itself (numbers,
-    booleans, dates, durations) or one feature for each level of a category; then times of day; at
-    last the indicators of missing values.
+    booleans, dates, durations) or one feature for each level of a category; then times of day and
+    times between dates; at last the indicators of missing values.
 
     Parameters
     ----------
@@ -148,7 +149,8 @@ class EncodingPlan:
     @cached_property
     def inputs(self) -> tuple[str, ...]:
         """The columns of the table that features are made of."""
-        return tuple(dict.fromkeys(column.of or column.name for column in self.used))
+        names = (name for column in self.used for name in column.of or (column.name,))
+        return tuple(dict.fromkeys(names))
 
     @property
     def times(self) -> tuple[ColumnPlan, ...]:
@@ -250,7 +252,7 @@ def _column(content: Mapping[str, Option]) -> ColumnPlan:
         type(getattr(column, one.name)) is type("" if one.default is NO_DEFAULT else one.default)
         for one in fields(ColumnPlan)
     )
-    texts = all(isinstance(text, str) for text in column.levels)
+    texts = all(isinstance(text, str) for text in (*column.levels, *column.of))
     words = column.kind != "boolean" or len(column.levels) in (0, 2)
     if not (right and texts and words and column.kind in (*PLURALS, *APART, "left out")):
         raise ValueError(f"column {column.name!r}")
