@@ -53,7 +53,6 @@ def images(folder):
     for number in range(12):
         pixels = rng.integers(0, 255, (6, 6), dtype=np.uint8)
         Image.fromarray(pixels).save(folder / f"{number}.png")
-    (folder / "bad.png").write_bytes(b"no image")
     return folder
 
 

@@ -93,7 +93,6 @@ _EXTRAS = {
     "dask": "dask",
     "distributed": "dask",
     "torch": "torch",
-    "sentence_transformers": "embed",
 }
 
 

@@ -86,7 +86,7 @@ def compare(
         Called as ``progress(stage, rows_done, rows_in_all_or_None)``.
     **options
         The settings above from `span` on, and for the sources: columns, id_column, chunk_rows,
-        categorical, numeric, drop, keep, image_size, image_mode, text, embed (see
+        categorical, numeric, drop, keep, image_size, image_mode (see
         :func:`cospan.data.open_source`).
 
     Returns

@@ -59,8 +59,6 @@ class Options(Given, total=False):
     keep: Sequence[str] | None
     image_size: int | tuple[int, int] | None
     image_mode: str
-    text: str | None
-    embed: object
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@
 >>> [chunk.rows.shape for chunk in source.chunks()]
 [(2, 2), (1, 2)]
 
-:func:`open_source` looks at what it was given: arrays, images and embeddings are a :class:`Source`
+:func:`open_source` looks at what it was given: arrays and images are a :class:`Source`
 of rows at once; tables are a :class:`Table`, which :func:`encode` makes rows of, by one
 :class:`EncodingPlan` for all tables that are compared. Numbers stay as they are; booleans are 0 and
 1; categories get one column for each level, dates and times are days, times of day hours; missing

@@ -52,7 +52,7 @@ def encode(opened: Sequence[Source | Table], names: Sequence[str] | None = None)
 
     The plan is learned from all tables, in one pass over each. Columns are matched by their names
     first: those that not all tables have are told in the sources' `changes`. Sources that are not
-    tables (arrays, images, embeddings) stay as they are; where one was encoded before, the tables
+    tables (arrays, images) stay as they are; where one was encoded before, the tables
     are encoded by its plan.
 
     Parameters

@@ -9,7 +9,6 @@ import sys
 import tempfile
 import weakref
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -21,7 +20,7 @@ from cospan.base.types import Data, Option, Values
 from cospan.errors import InputError, Note, SourceError
 
 from .arrays import ArrayRows, DaskRows, idx_rows, is_array, is_idx, npy_rows, npz_rows
-from .images import EmbeddedImages, EmbeddedTexts, ImageRows
+from .images import ImageRows
 from .paths import (
     FORMATS,
     IMAGE_SUFFIXES,
@@ -69,8 +68,6 @@ class Options:
     keep: tuple[str, ...] = ()
     image_size: tuple[int, int] | None = None
     image_mode: str = "L"
-    text: str | None = None
-    embed: Callable[..., object] | str | None = None
 
     @classmethod
     def of(cls, **given: Option) -> Options:
@@ -161,10 +158,6 @@ def open_source(obj: Data, *, name: str | None = None, **options: Option) -> Sou
     image_size, image_mode : optional
         Resize images to this height and width (needed when they differ in size or are larger than
         128 × 128); "L" for gray, "RGB" for colour.
-    text, embed : str; callable or str, optional
-        `embed` makes rows of the texts in the column `text`, or of images: a function of a list of
-        texts, or of an array of images (n, height, width, 3), or the name of a
-        sentence-transformers model.
     name : str, optional
         What to call the data; default: the file's name.
 
@@ -186,19 +179,12 @@ def open_source(obj: Data, *, name: str | None = None, **options: Option) -> Sou
         return obj
     try:
         found = _opened(obj, given, name)
-        if given.text is not None and isinstance(found, Table):
-            found = EmbeddedTexts(found, given.text)
     except MemoryError as error:
         raise SourceError(
             f"{name or type(obj).__name__}: does not fit into the memory there is; take fewer "
             "columns with columns=."
         ) from error
     found.name = name or found.name
-    if given.embed is not None and not any(note.code == "embedding" for note in found.known):
-        raise InputError(
-            f"{found.name}: there is nothing to embed, so embed= has no use; name a column of "
-            "texts with text=, or give a folder of images."
-        )
     return found
 
 
@@ -256,7 +242,7 @@ def _open_folder(path: Path, options: Options) -> Source | Table:
     images = [file for file in files if file.suffix.lower() in IMAGE_SUFFIXES]
     tables = [file for file in files if FORMATS.get(suffix_of(file)) in TABLES]
     if len(images) > len(tables):
-        return (ImageRows if options.embed is None else EmbeddedImages)(path, images, options)
+        return ImageRows(path, images, options)
     if not tables:
         raise SourceError(
             f"{path}: holds no images and no CSV, Parquet or Arrow files"

@@ -174,7 +174,7 @@ def all_usual(values: Values) -> bool:
 class Source:
     """Rows of numbers from anywhere, in chunks.
 
-    Made by :func:`cospan.data.open_source` of arrays, images and embeddings, and by
+    Made by :func:`cospan.data.open_source` of arrays and images, and by
     :func:`cospan.data.encode` of tables. Nothing is read before a method is called.
 
     """
@@ -182,7 +182,7 @@ class Source:
     #: (height, width) or (height, width, channels) when the features are pixels
     image_shape: tuple[int, ...] | None = None
     feature_names: tuple[str, ...] | None = None
-    #: How the columns of a table became features; None for arrays, images and embeddings
+    #: How the columns of a table became features; None for arrays and images
     plan: EncodingPlan | None = None
     #: What the columns of the set (or of each class) hold, where the plan was learned from it
     profiles: tuple[SetProfile, ...] = ()

@@ -71,7 +71,7 @@ HOW_TO_READ = (
     "you: the columns do."
 )
 #: Warnings on how the data was read, and those that a page says elsewhere.
-READING = ("encoding", "missing values", "embedding", "curved", "sampled")
+READING = ("encoding", "missing values", "curved", "sampled")
 SAID = ("schema", "rows elsewhere")
 
 
