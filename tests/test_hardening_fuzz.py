@@ -9,7 +9,7 @@ import pytest
 
 from cospan import AlignmentAngleClassifier, JointFrame, save
 from cospan.cli.terminal import Terminal
-from cospan.model_file.container import is_file_of
+from cospan.model_file import is_file_of
 
 FUZZ = Path(__file__).parents[1] / "benchmarks" / "bench_inputs.py"
 

@@ -31,6 +31,7 @@ from cospan.model_file import (
     read_parts,
     row_tensors,
     rows_in,
+    unfit,
     write_parts,
 )
 
@@ -76,7 +77,9 @@ class Measured(NamedTuple):
     def read(cls, read: Reader) -> Measured:
         """The same from a file."""
         codes, counts, digests = (read.whole(name) for name in cls._fields[:3])
-        values, n = (read.tensor(name, len(codes), "m") for name in cls._fields[3:])
+        values, n = (read.tensor(name) for name in cls._fields[3:])
+        if values.ndim != 2 or values.shape != n.shape or len(values) != len(codes):
+            raise unfit("values")
         return cls(codes, counts, digests, values, n)
 
 

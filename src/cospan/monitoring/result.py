@@ -438,7 +438,7 @@ class Monitoring:
     def _read(cls, read: Reader) -> Monitoring:
         """The same from a file; from that of a reference alone one without windows."""
         reference = Profile.read(read)
-        if not read.has("watched"):
+        if "watched" not in read.settings:
             return cls.begun(reference)
         read = read.section("watched")
         measured, met = Measured.read(read), {}
