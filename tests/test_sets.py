@@ -255,7 +255,7 @@ def test_settings_are_tried_with_the_costs_they_are_scored_with(d, pooling):
     if pooling == 0:
         tried = left_out_grid(working, trial, np.array([0.2]))[0]
     else:
-        tried = pooled_costs(working, trial, 0.2, pooling)
+        tried = pooled_costs(working, [working.matrix(k) for k in range(3)], trial, 0.2, pooling)
     costs = SetCosts.from_summaries(
         summaries, units="common", shrinkage=0.2, pooling=pooling, dof=1.0
     )

@@ -171,10 +171,6 @@ def test_the_estimator_gives_one_for_every_class(n_classes):
     assert found[0, 0] > 0.1
     assert found[1, 1] > 0.1
     assert np.all(found[2] < 0.01)
-    if n_classes == 2:
-        framed = AlignmentAngleClassifier(span="linear", weighting="frame").fit(X, y)
-        with pytest.raises(InputError, match="no typicality"):
-            framed.typicality(X)
 
 
 def test_torch_and_dask_agree_with_numpy():

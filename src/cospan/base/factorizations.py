@@ -96,6 +96,14 @@ def over_triangle(X: Array, T: Array) -> Array:
     )  # the plain transpose, for complex numbers too
 
 
+def inverse_triangle(R: AnyArray) -> AnyArray:
+    """R⁻¹ of an upper triangular factor: ‖z R⁻¹‖² = zᵀ(RᵀR)⁻¹z."""
+    if is_numpy(R) and R.size:
+        (trtri,) = scipy.linalg.get_lapack_funcs(("trtri",), (R,))
+        return cast("AnyArray", trtri(R)[0])
+    return cast("AnyArray", over_triangle(identity(R.shape[0], R), R))
+
+
 def joint_rotation(matrices: Floats) -> Floats:
     """Orthogonal T (m, m), so that TᵀGT is nearly diagonal for each of the `matrices` (K, m, m).
 

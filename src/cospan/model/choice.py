@@ -249,12 +249,13 @@ class _Search:
         judge, working, n = self.judge, current.working, len(self.gammas)
         tried: dict[tuple[int, int], Candidate] = {}
         trial = _trial_of(working)
+        matrices = [arrays.to_numpy(working.matrix(k)) for k in range(working.n_sets)]
 
         def at(place: tuple[int, int]) -> Candidate:
             """The best of the degrees of freedom at one place of the grid of α and γ."""
             if place not in tried:
                 alpha, gamma = float(self.alphas[place[0]]), self.gammas[place[1]]
-                squared = pooled_costs(working, trial, alpha, gamma)
+                squared = pooled_costs(working, matrices, trial, alpha, gamma)
                 each = [self._candidate(working, squared, alpha, gamma, dof) for dof in self.dofs]
                 tried[place] = min(each, key=judge.mean)
             return tried[place]
@@ -326,10 +327,15 @@ def _quadratic(projected: Floats, values: Floats, alphas: Floats, off: Floats) -
     return found + off / alphas[:, None] if off.any() else found
 
 
-def pooled_costs(working: WorkingSets, trial: TrialRows, alpha: float, pooling: float) -> Floats:
+def pooled_costs(
+    working: WorkingSets,
+    matrices: Sequence[Floats],
+    trial: TrialRows,
+    alpha: float,
+    pooling: float,
+) -> Floats:
     """Squared costs without ν, (K, n), for one α and one γ; exact as in `left_out_grid`."""
     K = working.n_sets
-    matrices = [arrays.to_numpy(working.matrix(k)) for k in range(K)]
     mean = sum(matrices[1:], start=matrices[0]) / K
     costs = np.empty((K, len(trial.own)))
     for o in range(K):

@@ -160,7 +160,7 @@ def maps_of(working: WorkingSets, alpha: float) -> list[Array]:
     """
     factors = [working.shrunk(k, alpha) for k in range(working.n_sets)]
     if alpha > 0:
-        return [inverse_triangle(one) for one in factors]
+        return [factorizations.inverse_triangle(one) for one in factors]
     tol = working.tolerance()
     L, spectrum = whitening_of(factors, tol)
     return [_cost_map(one, L, spectrum, tol) for one in factors]
@@ -168,23 +168,18 @@ def maps_of(working: WorkingSets, alpha: float) -> list[Array]:
 
 def factors_of(maps: Sequence[Array]) -> list[Floats]:
     """R_k with Σ̃_k = R_kᵀR_k, of triangular maps."""
-    return [arrays.to_numpy(inverse_triangle(one)) for one in maps]
+    return [arrays.to_numpy(factorizations.inverse_triangle(one)) for one in maps]
 
 
 def pooled_maps(g: Geometry, maps: Sequence[Array]) -> Sequence[Array]:
-    """The maps of the pooled covariances, P_k = (1-γ) Σ̃_k + γ mean Σ̃."""
+    """The maps of the pooled covariances, P_k = (1-γ) Σ̃_k + γ mean Σ̃; one for all at γ = 1."""
     if g.pooling == 0:
         return maps
     shrunk = np.stack([arrays.gram(one) for one in factors_of(maps)])
-    pooled = np.tensordot(g.mixing(), shrunk, axes=1)
-    inverses = [inverse_triangle(factorizations.cholesky(one)) for one in pooled]
-    return [arrays.like(one, maps[0]) for one in inverses]
-
-
-def inverse_triangle(factor: Array) -> Array:
-    """R⁻¹ of a triangular factor: ‖z R⁻¹‖² = zᵀ(RᵀR)⁻¹z."""
-    eye = arrays.identity(factor.shape[0], factor)
-    return factorizations.solve_triangular_transposed(factor, eye).T
+    pooled = np.tensordot(g.mixing()[: 1 if g.pooling == 1 else None], shrunk, axes=1)
+    inverses = [factorizations.inverse_triangle(factorizations.cholesky(one)) for one in pooled]
+    found = [arrays.like(one, maps[0]) for one in inverses]
+    return found * g.n_sets if g.pooling == 1 else found
 
 
 def whitening_of(factors: Sequence[Array], tol: float) -> tuple[Array, Array]:

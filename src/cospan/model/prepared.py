@@ -24,7 +24,12 @@ import numpy as np
 
 from cospan.base import arrays, factorizations
 from cospan.base.checks import as_flag, as_option, as_tol, check_same_library
-from cospan.base.tolerance import SQUARES_KEEP_DIGITS, constant_variance, rank_tolerance
+from cospan.base.tolerance import (
+    FAST_SHRINKAGE,
+    SQUARES_KEEP_DIGITS,
+    constant_variance,
+    rank_tolerance,
+)
 from cospan.base.types import Array, Floats, Index
 from cospan.errors import InputError
 from cospan.model.calibration import Calibration
@@ -297,8 +302,8 @@ class WorkingSets:
         if alpha == 0 and self.factored:
             return one
         ridge = arrays.identity(one.shape[1], one)
-        if not self.factored:
-            return factorizations.cholesky((1 - alpha) * one + alpha * ridge)
+        if not self.factored or alpha >= FAST_SHRINKAGE:
+            return factorizations.cholesky((1 - alpha) * self.matrix(k) + alpha * ridge)
         parts = (math.sqrt(1 - alpha) * one, math.sqrt(alpha) * ridge)
         return factorizations.triangular_factor(arrays.namespace(one).concat(parts, axis=0))
 

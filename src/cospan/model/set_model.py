@@ -343,6 +343,8 @@ class SetCosts(SetModel):
     def form(self, weighting: str = "cost") -> tuple[Array, Floats]:
         """All maps side by side, in an order of their own: that of the sets changes no bit."""
         g, means = self.geometry, arrays.to_numpy(self.geometry.means)
+        if g.pooling == 1:  # one map serves all
+            return self.scoring_maps[0], np.ones((g.n_sets, self.scoring_maps[0].shape[1]))
         order = sorted(range(g.n_sets), key=lambda k: (g.sizes[k], *means[k]))
         maps = [self.scoring_maps[k] for k in order]
         across = arrays.namespace(maps[0]).concat(maps, axis=1)

@@ -20,9 +20,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, special
+from scipy import special
 
 from cospan.base import arrays
+from cospan.base.factorizations import (
+    cholesky,
+    inverse_triangle,
+    solve_triangular_transposed,
+)
 from cospan.base.rows import tail_p_values
 from cospan.base.tolerance import SAME_COST
 from cospan.base.types import Array, Floats
@@ -182,13 +187,13 @@ class _Ellipsoid(NamedTuple):
         spread = np.where(spread > 0, spread, 1.0)
         x *= np.sqrt(1 - alpha) / spread
         few = len(x) < d
-        matrix = x @ x.T if few else x.T @ x
+        matrix = arrays.gram(x.T if few else x)
         matrix[np.diag_indices_from(matrix)] += alpha
-        root = linalg.cholesky(matrix, lower=True, overwrite_a=True)
+        root = cholesky(matrix)
         if not few:
-            across = linalg.solve_triangular(root, np.diag(1 / spread), lower=True)
-            return cls(of_set, weight, mean, np.ascontiguousarray(across.T))
-        less = linalg.solve_triangular(root, x / spread, lower=True) / np.sqrt(alpha)
+            across = inverse_triangle(root) / spread[:, None]
+            return cls(of_set, weight, mean, np.ascontiguousarray(across))
+        less = solve_triangular_transposed(root, x / spread) / np.sqrt(alpha)
         return cls(of_set, weight, mean, 1 / (spread * np.sqrt(alpha)), less.T)
 
     def squared(self, rows: Floats) -> Floats:
