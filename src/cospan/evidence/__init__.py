@@ -12,14 +12,7 @@
 
 from .blame import PIXEL
 from .columns import Column, Held, columns_of, plan_from, read_columns
-from .engine import (
-    FEWEST_LABELLINGS,
-    FEWEST_ROWS,
-    find,
-    find_changes,
-    repeated_rows,
-    shift_test,
-)
+from .engine import FEWEST_LABELLINGS, FEWEST_ROWS, find, find_changes, repeated_rows, shift_test
 from .findings import IN_BOTH, Finding
 from .functions import OTHER, Ranks, Reading, legendre, normal_scores
 from .size import (
@@ -37,14 +30,7 @@ from .size import (
     size_of,
 )
 from .test import SQUARE
-from .verdict import (
-    FeatureChange,
-    PairChange,
-    Smallest,
-    Table,
-    Verdict,
-    size_word,
-)
+from .verdict import FeatureChange, PairChange, Smallest, Table, Verdict, size_word
 
 __all__ = [
     "FEWEST_LABELLINGS", "FEWEST_ROWS", "IN_BOTH", "OTHER", "PIXEL", "SQUARE", "Column",

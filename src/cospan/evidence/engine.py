@@ -50,7 +50,6 @@ REPEATED, EXPLAINED = 4.0, 10.0
 UNLIKE = 2.2
 #: Columns are left out in at most so many groups, against so many labellings.
 LEFT_OUT, FEW_LABELLINGS = 20, 99
-WHERE = ("within A", "within B", IN_BOTH)
 
 
 def find_changes(
@@ -134,7 +133,7 @@ def find(
     n = len(a[0].values), len(b[0].values)
     features = [[one for one in side if one.related] for side in (a, b)]
     repeated = repeated_rows(features[0], features[1], keys, permutations, seed)
-    kept = repeated.kept_a, repeated.kept_b
+    kept = repeated.kept
     if min(map(len, kept)) < FEWEST_ROWS:  # hardly anything but copies
         kept = np.arange(n[0]), np.arange(n[1])
     rng = np.random.default_rng(seed)
@@ -164,12 +163,9 @@ def find(
     blamed, order = blame_columns(functions, evidence, sizes[0])
     found = [described(one, functions, values, sizes) for one in blamed]
     p, least = evidence.p, 3 / (permutations + 1)
-    if any(where != IN_BOTH for where, _, _ in repeated.findings):  # else the sets are only alike
+    if any(one.detail != IN_BOTH for one in repeated.findings):  # else the sets are only alike
         p = min(p, least)
-    again = [
-        Finding("repeated rows", detail=where, a=float(count), z=z, p=least, rows=sum(n))
-        for where, count, z in repeated.findings
-    ]
+    again = (replace(one, p=least) for one in repeated.findings)
     return Verdict(
         pvalue=p,
         rows_tested=sizes,
@@ -296,17 +292,12 @@ def shift_test(
 class Repeated(NamedTuple):
     """Where rows are repeated beyond chance, and the rows that are left without the copies."""
 
-    findings: tuple[tuple[str, int, float], ...]  # where, how many rows repeat another, z
-    kept_a: Index
-    kept_b: Index
+    findings: tuple[Finding, ...]
+    kept: tuple[Index, Index]
 
 
 def repeated_rows(
-    a: Sequence[Reading],
-    b: Sequence[Reading],
-    keys: Keys | None,
-    permutations: int,
-    seed: int,
+    a: Sequence[Reading], b: Sequence[Reading], keys: Keys | None, permutations: int, seed: int
 ) -> Repeated:
     """Count pairs of equal rows within A, within B and across, against relabelled rows."""
     n_a, n_b = len(a[0].values), len(b[0].values)
@@ -328,13 +319,17 @@ def repeated_rows(
                 left, _, still = _pairs(row_keys(rest), n_a, FEW_LABELLINGS, seed)
                 beyond &= still | (left > 2 * pairs)
     if not beyond.any():
-        return Repeated((), np.arange(n_a), np.arange(n_b))
+        return Repeated((), (np.arange(n_a), np.arange(n_b)))
     again_a, again_b = _again(key[:n_a]), _again(key[n_a:])
     across = np.isin(key[n_a:], key[:n_a])
     copies = again_a.sum(), again_b.sum(), across.sum()
-    found = tuple((WHERE[k], int(copies[k]), float(z[k])) for k in range(3) if beyond[k])
+    found = tuple(
+        Finding("repeated rows", detail=where, a=float(copies[k]), z=float(z[k]), rows=n_a + n_b)
+        for k, where in enumerate(("within A", "within B", IN_BOTH))
+        if beyond[k]
+    )
     drop_b = again_b | across if beyond[2] else again_b
-    return Repeated(found, np.flatnonzero(~again_a), np.flatnonzero(~drop_b))
+    return Repeated(found, (np.flatnonzero(~again_a), np.flatnonzero(~drop_b)))
 
 
 def _pairs(key: Keys, n_a: int, permutations: int, seed: int) -> tuple[Floats, Floats, Bools]:

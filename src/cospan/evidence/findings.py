@@ -90,7 +90,7 @@ class Finding:
 
     def to_dict(self) -> Record:
         """Plain types only; what does not apply is None."""
-        return {name: plain(value) for name, value in vars(self).items()}
+        return dict(plain(self))
 
 
 def described(
@@ -109,8 +109,11 @@ def described(
     if one.second >= 0:
         return replace(base, kind="swap", second=names[one.second])
     if function.family == OWN:
-        if one.where is not None:
-            values = _inside(values[0], *one.where), _inside(values[1], *one.where)
+        if one.where is not None:  # the rows with this level
+            own = [_reading(part, one.where[0]) for part in values]
+            code = (own[0].levels or ()).index(one.where[1])
+            inside = [np.flatnonzero(part.values == code) for part in own]
+            values = taken(values[0], inside[0]), taken(values[1], inside[1])
         rows = sum(len(part[0].values) for part in values)
         return replace(_by_itself(base, function, functions, values), rows=rows)
     if function.kind == "relation":
@@ -123,12 +126,6 @@ def described(
 def taken(readings: Sequence[Reading], rows: NDArray[np.intp]) -> list[Reading]:
     """Some of the rows."""
     return [one._replace(values=one.values[rows]) for one in readings]
-
-
-def _inside(readings: list[Reading], column: int, level: str) -> list[Reading]:
-    """The rows with one level of a column."""
-    own = _reading(readings, column)
-    return taken(readings, np.flatnonzero(own.values == (own.levels or ()).index(level)))
 
 
 def _by_itself(

@@ -108,6 +108,11 @@ class Scores(NamedTuple):
     level: tuple[str, ...]  # which level; "" for numbers
     correlation: Floats  # (k, k)
 
+    @property
+    def numbers(self) -> NDArray[np.intp]:
+        """Which scores are those of numbers."""
+        return np.flatnonzero([not level for level in self.level])
+
     def of(self, column: int, level: str) -> NDArray[np.float32]:
         """The score of a level of a column."""
         ends = zip(self.column.tolist(), self.level, strict=True)
@@ -130,16 +135,15 @@ class RowFunctions:
         margins = tuple(Margin.learn(one) for one in kept)
         return cls(tuple(names), kept, margins, _scores(kept, margins))
 
-    @property
-    def n_rows(self) -> int:
-        return len(self.readings[0].values) if self.readings else 0
-
     def blocks(self) -> Iterator[Block]:
         """All functions of the rows that were learned from, each column's own ones first."""
-        n = self.n_rows
+        n = len(self.readings[0].values) if self.readings else 0
         width = max(1, BLOCK_BYTES // (4 * max(1, n)))
         block = Block([], np.empty((width, n), np.float32))
-        for function, values in self.every():
+        given = self.given(np.ones(len(self.scores.column), dtype=bool))
+        for function, values in itertools.chain(
+            self.own(self.readings), given, self.identities(), self._inside(), self.equal()
+        ):
             unknown = np.isnan(values)
             if unknown.any():
                 values = np.where(unknown, 0.0 if unknown.all() else np.nanmean(values), values)
@@ -153,13 +157,6 @@ class RowFunctions:
                 block = Block([], np.empty((width, n), np.float32))
         if block.functions:
             yield Block(block.functions, block.values[: len(block.functions)])
-
-    def every(self) -> Iterator[tuple[Function, Floats]]:
-        yield from self.own(self.readings)
-        yield from self.given(np.ones(len(self.scores.column), dtype=bool))
-        yield from self.identities()
-        yield from self._inside()
-        yield from self.equal()
 
     def own(self, readings: Sequence[Reading]) -> Iterator[tuple[Function, Floats]]:
         """Each column's own functions, over any rows."""
@@ -191,9 +188,8 @@ class RowFunctions:
         """Rows that break what holds (nearly) exactly in most rows: a total that is no sum."""
         numbers = [one for one in self.readings if one.levels is None and one.related]
         whole = [one for one in numbers if not np.isnan(one.values).any()]
-        share = predicted(self.scores.correlation).tolist()
-        ends = zip(self.scores.column.tolist(), self.scores.level, share, strict=True)
-        well = {column: part for column, level, part in ends if not level}
+        share = predicted(self.scores.correlation)
+        well = {int(self.scores.column[k]): float(share[k]) for k in self.scores.numbers}
         likely = [j for j, one in enumerate(whole) if well.get(one.column, 0.0) > PREDICTED]
         if not likely or not 2 <= len(whole) <= MOST_TERMS:
             return
@@ -211,12 +207,11 @@ class RowFunctions:
         """
         found = self.scores.values.copy()
         number = {one.column: one.values for one in reversed(self.readings) if one.levels is None}
-        for k, level in enumerate(self.scores.level):
-            if not level:
-                x = number[int(self.scores.column[k])]
-                least, low, middle, high, most = np.nanquantile(x, (0.01, 0.25, 0.5, 0.75, 0.99))
-                unit = max((high - low) / IQR, np.nanstd(np.clip(x, least, most)) / 2) or 1.0
-                found[:, k] = np.nan_to_num(np.clip((x - middle) / unit, -FAR, FAR))
+        for k in self.scores.numbers:
+            x = number[int(self.scores.column[k])]
+            least, low, middle, high, most = np.nanquantile(x, (0.01, 0.25, 0.5, 0.75, 0.99))
+            unit = max((high - low) / IQR, np.nanstd(np.clip(x, least, most)) / 2) or 1.0
+            found[:, k] = np.nan_to_num(np.clip((x - middle) / unit, -FAR, FAR))
         return found
 
     def _inside(self) -> Iterator[tuple[Function, Floats]]:
@@ -246,7 +241,7 @@ class RowFunctions:
         pairs = list(itertools.islice(itertools.combinations(categories, 2), MOST_EQUAL))
         of = {one.column: one for one in related if one.levels is None}
         scores = self.scores
-        numbers = np.flatnonzero([not level for level in scores.level])
+        numbers = scores.numbers
         i, j = (numbers[index] for index in np.triu_indices(len(numbers), 1))
         r = np.abs(scores.correlation[i, j])
         order = np.argsort(-r, kind="stable")[:MOST_EQUAL]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -135,18 +135,17 @@ def feature_table(
 ) -> Table[FeatureChange]:
     """What both sets hold in every column, in the order in which a test suspects them."""
     first = {name: one for one in reversed(found.findings) for name in one.columns}
-    own_p: dict[int, float] = {}
+    own_p = dict.fromkeys(range(len(columns)), 1.0 if found.order else math.nan)
     if found.evidence is not None:
         own = found.evidence.family == OWN
-        own_p = dict(zip(found.evidence.first[own], found.evidence.adjusted[own], strict=True))
+        own_p |= zip(found.evidence.first[own], found.evidence.adjusted[own], strict=True)
     place = {column.name: k for k, column in enumerate(columns)}
     values = [{one.column: one.values for one in reversed(side)} for side in read]
     rows = []
     for name in found.order or place:
         k, finding = place[name], first.get(name)
         a, b = (held_in(columns[k], side[k]) for side in values)
-        p = float(own_p.get(k, 1.0 if found.order else math.nan))
-        p = p if finding is None else finding.p
+        p = float(own_p[k]) if finding is None else finding.p
         kind = columns[k].kind
         rows.append(FeatureChange(name, kind, p, standardised(kind, a, b), a, b, finding))
     return Table(tuple(rows))
@@ -163,9 +162,9 @@ def standardised(kind: str, a: Held, b: Held) -> float:
         return max((abs(x) for x in steps if not math.isnan(x)), default=math.nan)
     if kind == "boolean":
         return cohen(a.mean, b.mean)
-    if a.mean == b.mean:
-        return 0.0
     step = b.mean - a.mean
+    if step == 0:
+        return 0.0
     if kind == "time of day":
         step = (step + 12) % 24 - 12  # the shorter way round
     spread = math.hypot(a.deviation, b.deviation) / math.sqrt(2)
@@ -237,7 +236,8 @@ def _score_name(column: str, level: str) -> str:
 # ---- the verdict ---------------------------------------------------------------------------------
 
 
-class Smallest(NamedTuple):
+@dataclass(frozen=True)
+class Smallest:
     """The smallest changes of a column that would have been seen in four of five such comparisons.
 
     `mean` is in the column's units and `deviations` in its standard deviations (NaN for
@@ -326,20 +326,12 @@ class Verdict:
 
     def to_dict(self) -> Record:
         """The verdict, both tables and the notes on quality, as plain types."""
-        verdict = {
-            "differs": self.differs,
-            "pvalue": self.pvalue,
-            "rows_tested": self.rows_tested,
-            "n_permutations": self.n_permutations,
-            "size": self.size,
-            "auc": None if self.auc is None else self.auc.to_dict(),
-            "mostly": self.mostly,
-            "shares": self.shares,
-            "findings": self.findings,
-            "features": self.features,
-            "sentences": self.sentences,
-            "smallest": {name: one._asdict() for name, one in self.smallest.items()},
-        }
+        names = (
+            "differs", "pvalue", "rows_tested", "n_permutations", "size", "auc", "mostly", "shares",
+            "findings", "features", "sentences", "smallest",
+        )  # fmt: skip
+        verdict = {name: getattr(self, name) for name in names}
+        verdict["auc"] = None if self.auc is None else self.auc.to_dict()
         return {
             "verdict": plain(verdict),
             "features": self.columns.to_dict(),
