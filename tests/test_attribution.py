@@ -125,16 +125,6 @@ def test_directions_have_their_formula_in_the_affine_span(digits_pair):
     np.testing.assert_allclose(attribute(frame, A).directions, (a - b) / costs, atol=1e-12)
 
 
-def test_many_samples_are_explained_in_chunks(digits_pair, monkeypatch):
-    A, B = digits_pair
-    frame = JointFrame.fit(A, B)
-    whole = attribute(frame, A)
-    monkeypatch.setattr("cospan.model.attribution.ROWS_AT_ONCE", 7)
-    parts = attribute(frame, A)
-    np.testing.assert_allclose(parts.features, whole.features, atol=1e-14)
-    np.testing.assert_allclose(parts.total, whole.total, atol=1e-14)
-
-
 # ---- invariances ------------------------------------------------------------------------------
 
 

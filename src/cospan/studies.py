@@ -108,7 +108,6 @@ def sensitivity(
     *,
     over: Mapping[str, Iterable[Option]] | None = None,
     labels: ArrayLike | None = None,
-    weighting: str = "cost",
     repeats: int = 3,
     random_state: int = 0,
     **settings: Unpack[Given],
@@ -124,7 +123,8 @@ def sensitivity(
     over
         Values to try, by setting; by default a study of all that matter:
 
-        - any setting of :meth:`~cospan.JointFrame.fit` or :meth:`~cospan.JointFrame.align`;
+        - any setting of :meth:`~cospan.JointFrame.fit`, and the `weighting` of
+          :meth:`~cospan.JointFrame.align`;
         - ``"rank"``: share of the directions kept, those with the largest part in the difference
           of the sets (in the linear span: furthest from 45°);
         - ``"rows"``: share of the rows drawn from each set;
@@ -133,8 +133,6 @@ def sensitivity(
     labels
         0 where a row of Z belongs to A, 1 where to B. With them the study also says how well
         the angles separate the two.
-    weighting
-        As in :meth:`~cospan.JointFrame.align`.
     repeats
         Draws for ``"rows"`` and noise; their rows hold means.
     random_state
@@ -162,7 +160,7 @@ def sensitivity(
     sets = tuple(_as_rows(X, name, A) for X, name in ((A, "A"), (B, "B"), (Z, "Z")))
     whole = Summary.of(sets[0]), Summary.of(sets[1])
     is_b = _is_b(labels, len(sets[2]))
-    given: Record = {**Settings.of(**settings).of_the_sets(), "weighting": weighting}
+    given: Record = {**Settings.of(**settings).of_the_sets(), "weighting": "cost"}
     given["curve"] = None  # fewer directions, say, mean nothing to curved features
     usual = {**STUDY["linear" if given["span"] == "linear" else "affine"], **STUDY["both"]}
     plan = _plan_of(
