@@ -285,7 +285,7 @@ BAD = {
     "text array": bad(lambda t: np.array([["a"]]), "real numbers", error=InputError),
     "ragged list": bad(lambda t: [[1, 2], [3]], "list", error=InputError),
     "object": bad(lambda t: object(), "type object", error=InputError),
-    "NaN": bad(lambda t: with_value(np.nan), "'1' (1)", "fill them in", error=InputError),
+    "NaN": bad(lambda t: with_value(np.nan), "in column '1'", "fill them in", error=InputError),
     "frame without rows": bad(lambda t: pd.DataFrame({"a": np.zeros(0)}), "no rows"),
     "frame without columns": bad(lambda t: pd.DataFrame(index=range(3)), "no column"),
     # options
@@ -389,13 +389,6 @@ def test_a_file_that_vanishes_is_named(tmp_path):
     path.unlink()
     with pytest.raises(SourceError, match=r"x\.parquet"):
         source.read()
-
-
-def test_classes_of_a_dask_collection_are_left_to_dask():
-    import dask.array
-
-    with pytest.raises(InputError, match="with Dask itself"):
-        open_source(dask.array.zeros((4, 3)), label=0)
 
 
 def test_unlike_numbers_of_features_and_shapes_are_told():

@@ -54,14 +54,11 @@ def test_texts_that_all_read_the_same_way_are_numbers(texts, reading, values):
     np.testing.assert_allclose(rows[:, 0], values, rtol=1e-15, atol=1e-17)
 
 
-@pytest.mark.parametrize(
-    ("texts", "hint"), [(["1,234", "5,678"], "thousands"), (["03/04/2020", "01/02/2020"], "day")]
-)
-def test_ambiguous_text_is_left_out_with_the_reason(texts, hint):
-    with pytest.warns(CospanWarning, match="may"):
+@pytest.mark.parametrize("texts", [["1,234", "5,678"], ["03/04/2020", "01/02/2020"]])
+def test_ambiguous_text_is_left_out_with_the_reason(texts):
+    with pytest.warns(CospanWarning, match="can be read in several ways"):
         plan = learn_plan([open_source({"x": texts, "y": [1.0, 2.0]})])
     assert repr(texts[0]) in plan.left_out["x"]
-    assert hint in plan.left_out["x"]
 
 
 def test_one_value_of_another_set_settles_what_the_text_means():

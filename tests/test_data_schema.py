@@ -99,7 +99,11 @@ def test_rows_to_score_and_streams_may_lack_a_column():
     [
         (A[["x"]], B[["age"]], "no column in common"),
         (np.ones((20, 4)), np.ones((20, 3)), "4 features and B has 3"),
-        (np.ones((20, 3)), B[["town"]], "columns without names, and B is a table with categories"),
+        (
+            np.ones((20, 3)),
+            B[["town"]],
+            "columns without names, and B is a table with more than numbers",
+        ),
     ],
 )
 def test_nothing_in_common_is_one_sentence(a, b, match):

@@ -14,6 +14,7 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -37,6 +38,10 @@ class ArrayRows(Source):
     """Rows of one array of two or more dimensions; the later ones become one row's features."""
 
     def __init__(self, array: Data, options: Options, name: str) -> None:
+        # A Dask array is read by its own blocks, each of which is computed once in a pass.
+        self._lazy = hasattr(array, "__dask_graph__")
+        if self._lazy and any(math.isnan(n) for n in array.shape):
+            raise InputError(f"{name}: call compute_chunk_sizes() first; its shape is not known.")
         shape = tuple(int(n) for n in array.shape)
         if len(shape) < 2:
             raise InputError(
@@ -66,13 +71,16 @@ class ArrayRows(Source):
         if not n_features:
             raise SourceError(f"{name}: its only column is the label; no feature is left.")
         self.image_shape = _image_shape(shape) if self._columns is None else None
-        dtype = float_type(to_numpy(array[:1, ...]).dtype, name)
+        dtype = float_type((array if self._lazy else to_numpy(array[:1, ...])).dtype, name)
         super().__init__(name, options, (shape[0], n_features), dtype)
 
     def _blocks(self, size: int, met: list[Note]) -> Iterator[Chunk]:
         n_rows = int(self._array.shape[0])
-        for start in range(0, n_rows, size):
-            own = slice(start, min(start + size, n_rows))
+        starts = range(0, n_rows, size)
+        if self._lazy:
+            starts = np.cumsum((0, *self._array.chunks[0][:-1])).tolist()
+        for start, stop in pairwise((*starts, n_rows)):
+            own = slice(start, stop)
             rows = to_numpy(self._array[own, ...])
             rows = rows.reshape(len(rows), -1)
             labels = None if self._labels is None else self._labels[own]
@@ -84,30 +92,6 @@ class ArrayRows(Source):
             pages = getattr(self._array, "_mmap", None)
             if pages is not None and hasattr(mmap, "MADV_DONTNEED"):
                 pages.madvise(mmap.MADV_DONTNEED)  # in the system's cache, but no longer ours
-
-
-class DaskRows(Source):
-    """Rows of a Dask array, read block by block."""
-
-    def __init__(self, array: Data, options: Options, name: str) -> None:
-        if any(x is not None for x in (options.label, options.columns, options.groups)):
-            raise InputError(
-                f"{name}: choose columns and classes of a Dask array with Dask itself, for example "
-                "X[y == 3][:, features]; groups= needs compute()."
-            )
-        if array.ndim != 2:
-            raise InputError(f"{name}: rows of features need two dimensions.")
-        rows, width = array.shape  # NaN where the sizes of chunks are not known
-        known = int(rows) if isinstance(rows, int | np.integer) else None
-        super().__init__(name, options, (known, width), float_type(array.dtype, name))
-        self._array = array
-
-    def _blocks(self, size: int, met: list[Note]) -> Iterator[Chunk]:
-        start = 0
-        for i in range(self._array.numblocks[0]):
-            rows = np.asarray(self._array.blocks[i].compute())
-            yield Chunk(rows, np.arange(start, start + len(rows)))
-            start += len(rows)
 
 
 def is_array(obj: object) -> bool:

@@ -238,13 +238,9 @@ def _left(name: str, reason: str, *, watched: bool = False) -> ColumnPlan:
 
 
 def _ambiguity(texts: Parts) -> str:
-    if not set.intersection(*(text.fitting for text in texts)):
-        return "its dates are written in another order in each set; write 2020-12-31"
     levels = (level for text in texts for level in text.levels)
-    example = next((level for level in levels if set(level) & set(",/-")), "")
-    if "," not in example:
-        return f"{example!r} may begin with the day or with the month; write 2020-12-31"
-    return f"{example!r} may be a fraction or have a thousands separator; write plain numbers"
+    example = next((level for level in levels if set(level) & set(",./-")), "")
+    return f"{example!r} can be read in several ways; write 2020-12-31, or 1234.5"
 
 
 def _retyped(parts: Parts, names: Sequence[str]) -> tuple[ColumnPlan, SchemaChange]:

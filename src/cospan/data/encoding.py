@@ -124,11 +124,9 @@ def check_same_features(a: Source, b: Source) -> None:
         bare = array.plan is None and array.feature_names is None
         used = () if table.plan is None else table.plan.used
         if bare and any(c.kind != "number" or c.indicator for c in used):
-            kinds = dict.fromkeys(PLURALS[c.kind] for c in used if c.kind != "number")
             raise InputError(
-                f"{array.name} has columns without names, and {table.name} is a table with "
-                f"{' and '.join(kinds) or 'missing values'}; give both as tables with the same "
-                "columns."
+                f"{array.name} has columns without names, and {table.name} is a table with more "
+                "than numbers; give both as tables with the same columns."
             )
     shapes = a.image_shape and b.image_shape and a.image_shape != b.image_shape
     if a.n_features != b.n_features or shapes:
@@ -220,7 +218,7 @@ class EncodedRows(Source):
         super().__init__(name, table.options, (table.n_rows, plan.n_features), dtype)
         self.plan, self.profiles, self.feature_names = plan, profiles, plan.feature_names
         self._clean = plan.filled
-        self._changes, self.known, self._table = changes, table.known, table
+        self._changes, self._table = changes, table
 
     def _blocks(self, size: int, met: list[Note]) -> Iterator[Chunk]:
         encoder = Encoder(self.plan, self.dtype, self.name, self.profiles)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import math
 import os
 import shutil
 import sys
 import tempfile
-import weakref
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import IO
 
@@ -17,13 +18,14 @@ import numpy as np
 
 from cospan.base.text import first_line
 from cospan.base.types import Data, Option, Values
-from cospan.errors import InputError, Note, SourceError
+from cospan.errors import InputError, SourceError
 
-from .arrays import ArrayRows, DaskRows, idx_rows, is_array, is_idx, npy_rows, npz_rows
+from .arrays import ArrayRows, idx_rows, is_array, is_idx, npy_rows, npz_rows
 from .images import ImageRows
 from .paths import (
     FORMATS,
     IMAGE_SUFFIXES,
+    STDIN,
     check_readable,
     files_below,
     kind_of,
@@ -41,7 +43,6 @@ TABLES: dict[str, type[ArrowFiles]] = {
     "Parquet": ParquetFiles,
     "Arrow": ArrowFiles,
 }
-STDIN = "standard input"
 #: An image_size above this would make rows of more than a million features.
 MAX_PIXELS_SIZED = 2**20
 IMAGE_MODES = ("L", "RGB")
@@ -200,8 +201,6 @@ def _opened(obj: Data, options: Options, name: str | None) -> Source | Table:
     table = None if isinstance(obj, np.ndarray) else object_table(obj, options, name)
     if table is not None:
         return table
-    if hasattr(obj, "__dask_graph__"):
-        return DaskRows(obj, options, name or "dask")
     if is_array(obj):
         return ArrayRows(obj, options, name or "array")
     if isinstance(obj, list | tuple) or hasattr(obj, "__array__"):
@@ -263,27 +262,25 @@ def _open_folder(path: Path, options: Options) -> Source | Table:
 # ---- standard input ----------------------------------------------------------------------------
 
 
-class _Copy:
-    """All that comes by a stream, in a file that is called so and goes with this object."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        folder = Path(tempfile.mkdtemp(prefix="cospan-"))
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        self.path, self.size = folder / STDIN, 0
-        room = min(MOST_STDIN, shutil.disk_usage(folder).free // 2)
-        with reading(STDIN, "bytes"), self.path.open("wb") as file:
-            while piece := stream.read(2**20):
-                self.size += len(piece)
-                if self.size > room:
-                    raise SourceError(
-                        f"{STDIN}: does not end within {room:,} bytes, which is all there is room "
-                        "for; save it to a file, or send less."
-                    )
-                file.write(piece)
-
-
-#: Two classes of one stream are two sources, so the copy lives as long as the stream.
-_COPIES: weakref.WeakKeyDictionary[IO[bytes], _Copy] = weakref.WeakKeyDictionary()
+@lru_cache(maxsize=1)  # two classes of one stream are two sources
+def _copied(stream: IO[bytes]) -> Path:
+    """All that comes by a stream, in a file called so that goes with the process."""
+    folder = Path(tempfile.mkdtemp(prefix="cospan-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path, size = folder / STDIN, 0
+    room = min(MOST_STDIN, shutil.disk_usage(folder).free // 2)
+    with reading(STDIN, "bytes"), path.open("wb") as file:
+        while piece := stream.read(2**20):
+            size += len(piece)
+            if size > room:
+                raise SourceError(
+                    f"{STDIN}: does not end within {room:,} bytes, which is all there is room "
+                    "for; save it to a file, or send less."
+                )
+            file.write(piece)
+    if size == 0:
+        raise SourceError(f"{STDIN}: is empty.")
+    return path
 
 
 def _open_stdin(options: Options) -> Source | Table:
@@ -291,22 +288,8 @@ def _open_stdin(options: Options) -> Source | Table:
     stream = None if sys.stdin is None else sys.stdin.buffer
     if stream is None or stream.isatty():
         raise SourceError("Standard input is a terminal or closed; pipe CSV or NPY into it.")
-    copy = _COPIES.get(stream)
-    if copy is None:
-        copy = _COPIES[stream] = _Copy(stream)
-    if copy.size == 0:
-        raise SourceError(f"{STDIN}: is empty.")
-    text = (
-        f"Standard input ({copy.size:,} bytes) was copied to a temporary file, because the rows "
-        "are read more than once."
-    )
-    kind = sniff(copy.path)
+    path = _copied(stream)
+    kind = sniff(path)
     if kind not in ("NPY", "text"):
         raise SourceError(f"{STDIN}: holds {kind}; only CSV and NPY can be piped in.")
-    found: Source | Table = (
-        npy_rows(copy.path, options)
-        if kind == "NPY"
-        else TextFiles([copy.path], options, STDIN, copy)
-    )
-    found.known = (Note("copied", text),)
-    return found
+    return npy_rows(path, options) if kind == "NPY" else TextFiles([path], options, STDIN)

@@ -42,6 +42,7 @@ ENDING = re.compile(
 IMAGE_SUFFIXES = frozenset(
     (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm", ".pbm")
 )
+STDIN = "standard input"
 READABLE = "CSV, Parquet, Arrow, NPY, NPZ, IDX, or a folder of these or of images"
 
 

@@ -186,7 +186,6 @@ class Source:
     plan: EncodingPlan | None = None
     #: What the columns of the set (or of each class) hold, where the plan was learned from it
     profiles: tuple[SetProfile, ...] = ()
-    known: tuple[Note, ...] = ()  # when it was opened
     met: tuple[Note, ...] = ()  # in the last pass over the rows
     _changes: tuple[SchemaChange, ...] = ()
     _clean = False  # whether its blocks hold usual numbers only
@@ -208,7 +207,7 @@ class Source:
     def notes(self) -> tuple[Note, ...]:
         """What a user should know about how the rows are read; more after they were."""
         own = () if self.plan is None else self.plan.notes()
-        return tuple(dict.fromkeys((*self.known, *self.met, *own)))
+        return tuple(dict.fromkeys((*self.met, *own)))
 
     @property
     def changes(self) -> tuple[SchemaChange, ...]:
@@ -245,30 +244,21 @@ class Source:
     def _finite(self, size: int, met: list[Note]) -> Iterator[Chunk]:
         """Chunks of uneven size: gaps are refused, absurd values become the column's mean."""
         means: Values | None = None
-        odd_values, gaps = np.zeros((2, self.n_features), dtype=np.int64)
-        gapped = 0
+        counts = np.zeros(self.n_features, dtype=np.int64)
         for chunk in self._floats(size, met):
             if not self._clean and not all_usual(chunk.rows):
-                odd, absent = absurd(chunk.rows), np.isnan(chunk.rows)
-                odd_values += odd.sum(axis=0)
-                gaps += absent.sum(axis=0)
-                gapped += int(absent.any(axis=1).sum())
-                if odd.any() and not gapped:
-                    means = self._column_means(size) if means is None else means
-                    chunk = chunk._replace(rows=np.where(odd, means, chunk.rows))
-            if not gapped:  # else the rest is read only to count: the message names them all
-                yield chunk
-        self._absurd |= self._named(odd_values)
-        if gapped:
-            counts = self._named(gaps)
-            worst = sorted(counts, key=lambda name: -counts[name])[:8]
-            raise InputError(
-                f"{self.name}: values are missing in {gapped:,} rows, in column "
-                f"{', '.join(f'{name!r} ({counts[name]:,})' for name in worst)}"
-                f"{' and others' if len(counts) > 8 else ''}; fill them in or leave these rows "
-                "out, or give dataframes, which are filled by the sets' mean beside a column that "
-                "says where."
-            )
+                if (gaps := np.isnan(chunk.rows).sum(axis=0)).any():
+                    raise InputError(
+                        f"{self.name}: values are missing, in column "
+                        f"{listing(list(self._named(gaps)))}; fill them in or leave these rows "
+                        "out, or give a dataframe, which is filled by the sets' mean."
+                    )
+                odd = absurd(chunk.rows)
+                counts += odd.sum(axis=0)
+                means = self._column_means(size) if means is None else means
+                chunk = chunk._replace(rows=np.where(odd, means, chunk.rows))
+            yield chunk
+        self._absurd |= self._named(counts)
 
     def _column_means(self, size: int) -> Values:
         """Mean of each column's usual values among the rows taken: one pass."""
@@ -300,7 +290,6 @@ class Table:
     """
 
     index = INDEX  # identifies rows where there is such a column
-    known: tuple[Note, ...] = ()
 
     def __init__(
         self, name: str, schema: pa.Schema, options: Options, n_rows: int | None = None

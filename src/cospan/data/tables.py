@@ -31,7 +31,7 @@ from .columns import (
     plain_schema,
     pq,
 )
-from .paths import reading, sniff
+from .paths import STDIN, reading, sniff
 from .source import INDEX, Table, listing
 
 if TYPE_CHECKING:
@@ -145,18 +145,12 @@ class DaskTable(Table):
 
 
 class ArrowFiles(Table):
-    """Arrow IPC: the file format (Feather) and the stream format, memory-mapped; one or several.
-
-    `copy` is what has to live as long as this: the temporary file of standard input.
-    """
+    """Arrow IPC: the file format (Feather) and the stream format, memory-mapped; one or several."""
 
     kind = "Arrow"
 
-    def __init__(
-        self, files: Sequence[Path], options: Options, name: str, copy: object = None
-    ) -> None:
-        self._copy = copy
-        self._said = {file: str(file) if copy is None else name for file in files}
+    def __init__(self, files: Sequence[Path], options: Options, name: str) -> None:
+        self._said = {file: STDIN if name == STDIN else str(file) for file in files}
         n_rows: int | None = 0
         schema: pa.Schema | None = None
         for file, said in self._said.items():
