@@ -12,7 +12,7 @@ from sklearn.metrics import average_precision_score
 
 from cospan.errors import InputError
 from cospan.measures import fidelity, measure_panel
-from cospan.measures.panel import frechet_distance, mmd, sliced_wasserstein
+from cospan.measures.panel import frechet_distance, mmd
 
 
 @pytest.fixture
@@ -79,18 +79,6 @@ def test_permutation_p_values_keep_their_level():
     rng = np.random.default_rng(5)
     p = [mmd(*rng.standard_cauchy(size=(2, 25, 3)), i, permutations=39)[1] for i in range(200)]
     assert np.mean(np.array(p) <= 0.05) <= scipy.stats.binom.ppf(0.999, 200, 0.05) / 200
-
-
-def test_sliced_wasserstein_of_a_shift_in_one_dimension_is_the_shift():
-    A = np.random.default_rng(0).normal(size=(50, 1))
-    assert_allclose(sliced_wasserstein(A, A + 3.0), 3.0, rtol=1e-10)
-    uneven = np.repeat(A, 3, axis=0)[:-50]  # quantile functions with steps of other widths
-    steps = (np.arange(300) + 0.5) / 300
-    apart = (
-        np.sort(A[:, 0])[(steps * 50).astype(int)]
-        - np.sort(uneven[:, 0])[(steps * 100).astype(int)]
-    )
-    assert_allclose(sliced_wasserstein(A, uneven), np.sqrt(np.mean(apart**2)), rtol=1e-10)
 
 
 def test_the_panel_runs_every_measure_on_a_mixed_table():
@@ -288,33 +276,14 @@ def test_equal_rows_are_counted_as_they_were_read(with_rare_levels):
     assert found.repeated == pytest.approx(real.duplicated(keep=False).mean())
 
 
-def births(rng, n):
-    """Weeks decide who is premature, and who has a low weight, but for two rows in a thousand."""
-    weeks = np.round(38.6 + 2.5 * rng.standard_t(5, n))
-    weight = 7.2 + 0.3 * (weeks - 38.6) + rng.normal(size=n)
-    table = pd.DataFrame({"weeks": weeks, "weight": weight.round(2), "visits": rng.poisson(11, n)})
-    table["premie"] = np.where((weeks < 37) ^ (rng.random(n) < 0.002), "premie", "full term")
-    table["low"] = np.where(weight < 5.5, "low", "not low")
-    table["sex"] = rng.choice(["f", "m"], n)
-    return table
-
-
-def test_levels_that_break_a_rule_are_impossible():
-    """A premature birth in the fortieth week is near real rows, and no correlation forbids it."""
-    rng = np.random.default_rng(0)
-    real, more = births(rng, 600), births(rng, 600)
-    made = pd.DataFrame({name: rng.permutation(more[name]) for name in more})
-    wrong = (made.premie == "premie") != (made.weeks < 37)
-    wrong |= (made.low == "low") != (made.weight < 5.5)
-    found = np.isin(np.arange(600), fidelity(real, made).impossible)
-    assert wrong.mean() > 0.2
-    assert found[wrong].mean() > 0.9
-    assert found[~wrong].mean() < 0.1  # weights that do not go with the weeks
-
-
-def test_rows_of_the_same_kind_are_not_impossible():
+def test_fresh_and_repeated_rows_with_levels_are_not_impossible():
     rng = np.random.default_rng(1)
-    real = births(rng, 600)
-    moved = real.assign(weight=real.weight + 0.01 * rng.normal(size=600))
-    for made in (births(rng, 600), real.sample(600, replace=True, random_state=1), moved):
+
+    def births(n):
+        weeks = np.round(38.6 + 2.5 * rng.standard_t(5, n))
+        early = np.where(weeks < 37, "premie", "full term")
+        return pd.DataFrame({"weeks": weeks, "early": early, "sex": rng.choice(["f", "m"], n)})
+
+    real = births(600)
+    for made in (births(600), real.sample(600, replace=True, random_state=1)):
         assert len(fidelity(real, made).impossible) <= 2

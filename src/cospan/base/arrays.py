@@ -22,8 +22,6 @@ from threadpoolctl import ThreadpoolController
 
 from cospan.base.types import Array, Namespace
 
-# Rows that are copied into column-major order at once: this many stay in the cache.
-TILE_ROWS = 512
 # Bytes of rows that are shifted and multiplied at once.
 BLOCK_BYTES = 3 * 2**23
 # Entries below which no BLAS was seen to share the factorization of a matrix among threads.
@@ -320,46 +318,18 @@ def stacked(parts: Sequence[Array], *, columns_first: bool = False) -> Array:
 
     With `columns_first` NumPy arrays come out column by column, as LAPACK factors them.
     """
-    host = [part for part in parts if isinstance(part, np.ndarray)]
-    if len(host) == len(parts):
-        return in_order(host, np.dtype(np.float64), columns_first)
     xp = namespace(*parts)
-    if len(parts) == 1:
+    if len(parts) == 1 and not (columns_first and is_numpy(*parts)):
         return xp.astype(parts[0], xp.float64, copy=True)
-    return xp.concat([xp.astype(part, xp.float64, copy=False) for part in parts], axis=0)
-
-
-def in_order(parts: Sequence[np.ndarray], dtype: np.dtype, columns_first: bool) -> np.ndarray:
-    """NumPy arrays below each other, of this dtype, copied tile by tile."""
-    rows, width = sum(len(part) for part in parts), parts[0].shape[1]
-    out = np.empty((rows, width), dtype=dtype, order="F" if columns_first else "C")
-    start = 0
-    for part in parts:
-        for first in range(0, len(part), TILE_ROWS):
-            tile = part[first : first + TILE_ROWS]
-            out[start : start + len(tile)] = tile
-            start += len(tile)
-    return out
+    whole = xp.concat([xp.astype(part, xp.float64, copy=False) for part in parts], axis=0)
+    return np.asfortranarray(whole) if columns_first and isinstance(whole, np.ndarray) else whole
 
 
 def shifted_blocks(parts: list[Array], origin: Array) -> Iterator[Array]:
-    """The rows of all parts less `origin`, in float64; NumPy's in blocks of the same memory."""
-    host = [part for part in parts if isinstance(part, np.ndarray)]
-    if len(host) < len(parts):
-        block = parts[0] if len(parts) == 1 else stacked(parts)
-        yield block - origin[None, :]  # float32 less float64 is float64, in one pass
-        return
-    rows, d = sum(len(part) for part in host), origin.shape[0]
-    size = min(rows, max(TILE_ROWS, BLOCK_BYTES // (8 * d)))
-    buffer, filled = np.empty((size, d)), 0
-    for part in host:
-        start = 0
-        while start < len(part):
-            piece = part[start : start + size - filled]
-            np.subtract(piece, np.asarray(origin), out=buffer[filled : filled + len(piece)])
-            start, filled = start + len(piece), filled + len(piece)
-            if filled == size:
-                yield buffer
-                filled = 0
-    if filled:
-        yield buffer[:filled]
+    """The rows of all parts less `origin`, in float64; NumPy's in blocks that stay small."""
+    rows = parts[0] if len(parts) == 1 else namespace(*parts).concat(parts, axis=0)
+    n = int(rows.shape[0])
+    size = max(1, BLOCK_BYTES // (8 * origin.shape[0])) if is_numpy(rows) else n
+    for start in range(0, n, size):
+        # float32 less float64 is float64, in one pass
+        yield rows[start : start + size, :] - origin[None, :]

@@ -19,7 +19,6 @@ from cospan.base.arrays import (
     adjoint,
     full_precision,
     identity,
-    in_order,
     is_numpy,
     matmul,
     namespace,
@@ -146,7 +145,7 @@ def triangular_factor(x: AnyArray, *, overwrite: bool = False) -> AnyArray:
         return cast("AnyArray", np.zeros((0, x.shape[1]), dtype=x.dtype))
     rows = x
     if not x.flags.f_contiguous:
-        rows, overwrite = in_order([x], x.dtype, columns_first=True), True
+        rows, overwrite = np.asfortranarray(x), True
     (geqrt,) = scipy.linalg.get_lapack_funcs(("geqrt",), (rows,))
     packed, _, _ = geqrt(min(R_BLOCK, k), rows, overwrite_a=overwrite)
     return cast("AnyArray", np.asfortranarray(np.triu(packed[:k])))

@@ -1,8 +1,7 @@
 """The panel: what other measures say about two sets, on the same rows.
 
-Classifier two-sample tests, the kernel distance (MMD), sliced Wasserstein and Fréchet distances:
-what papers report beside which the angle is read. For what differs, and in which columns, there is
-`compare`.
+Classifier two-sample tests, the kernel distance (MMD) and the Fréchet distance: what papers report
+beside which the angle is read. For what differs, and in which columns, there is `compare`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ from cospan.summary import random_rows
 FEWEST_ROWS = 10  # of each set: below, half of them train no classifier
 ROWS = 2_000  # of each set; the distances between all pairs of them take the most time
 PERMUTATIONS = 199  # for the p-value of the kernel distance
-LINES = 200  # random ones, along which rows are transported
 UNITS = {"own": "each feature in units of its spread", "raw": "features as they came"}
 
 
@@ -121,7 +119,6 @@ class Pair(NamedTuple):
     rows_b: Index
     sampled: bool
     kinds: Index  # of the rows of both: a number, equal where rows are equal
-    columns: tuple[Index, ...]  # the features made of each column of the user's
     notes: list[Note]
 
 
@@ -168,8 +165,6 @@ def read_pair(
             spread = np.where(a.std(axis=0) > 0, a.std(axis=0), spread)
         spread[spread == 0] = 1.0
         a, b = a / spread, b / spread
-    plan = encoded[0].plan
-    owners = np.arange(d) if plan is None else np.asarray(plan.owners)
     return Pair(
         a,
         b,
@@ -177,7 +172,6 @@ def read_pair(
         kept[1],
         sampled=any(len(chunk.rows) > most for chunk in found),
         kinds=np.unique(keys, return_inverse=True)[1],
-        columns=tuple(np.flatnonzero(owners == one) for one in dict.fromkeys(owners.tolist())),
         notes=notes_of(encoded),
     )
 
@@ -252,19 +246,6 @@ def mmd(A: Floats, B: Floats, seed: int = 0, *, permutations: int = PERMUTATIONS
     return float(values[0]), float(np.mean(values >= values[0] - slack))
 
 
-def sliced_wasserstein(A: Floats, B: Floats, seed: int = 0) -> float:
-    """Sliced Wasserstein distance of order 2: transport along random lines, root mean square."""
-    lines = np.random.RandomState(seed).randn(A.shape[1], LINES)  # those that POT draws
-    lines /= np.linalg.norm(lines, axis=0)
-    a, b = np.sort(A @ lines, axis=0), np.sort(B @ lines, axis=0)
-    # Quantile functions are steps; between these levels both are constant.
-    levels = np.union1d(np.arange(1, len(a) + 1) / len(a), np.arange(1, len(b) + 1) / len(b))
-    widths = np.diff(levels, prepend=0.0)
-    middle = levels - widths / 2
-    apart = a[(middle * len(a)).astype(int)] - b[(middle * len(b)).astype(int)]
-    return float(np.sqrt((widths @ apart**2).mean()))
-
-
 def frechet_distance(A: Floats, B: Floats) -> float:
     """Squared Fréchet distance of two Gaussian fits, as the FID of generative models.
 
@@ -294,10 +275,6 @@ MEASURES: dict[str, tuple[str, Callable[[Floats, Floats, int], Answer]]] = {
         _boosting,
     ),
     "MMD": ("squared kernel distance, unbiased: 0 is alike", mmd),
-    "sliced Wasserstein": (
-        "root mean squared transport along random lines: 0 is alike",
-        lambda A, B, seed: (sliced_wasserstein(A, B, seed), None),
-    ),
     "Fréchet distance": (
         "squared distance of means and covariances, as in FID: 0 is alike",
         lambda A, B, seed: (frechet_distance(A, B), None),

@@ -8,14 +8,12 @@ p-values (see ``base.rows``; distances to a nearest neighbour follow a power law
 exponent is the dimension).
 
 In many columns a row can have near neighbours and break every relation between them: a diamond as
-long as it is flat, a premature birth in the fortieth week. So rows are also measured by the
-relations of real rows, as deviations in the directions in which these hardly vary, and by how
-little their levels go with the rest of them, half of the real rows being judged by the other half.
+long as it is flat. So rows are also measured by the relations of real rows, as deviations in the
+directions in which these hardly vary, half of the real rows being judged by the other half.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -34,8 +32,6 @@ ROWS = 5_000  # of each set; all distances between two such sets are 200 MB
 BLOCK = 1_000  # rows whose distances are taken at once
 RIDGE = 1e-3  # of a column's variance, added so that relations that hold exactly stay finite
 RATE = 0.05  # expected share of false rows among those listed
-FEW_VALUES = 10  # a column of numbers with no more different values is one of levels, too
-MOST_COLUMNS, MOST_NUMBERS = 50, 250_000  # of levels; that a tree learns from: bounds the time
 
 
 @dataclass(frozen=True, repr=False)
@@ -157,9 +153,8 @@ def fidelity(
     odd = (
         (to_real.nearest, alone.nearest),
         _breaking(pair.a, pair.b, half),
-        _misfits(pair.a, pair.b, pair.columns, half),
     )
-    p_impossible = np.minimum(1.0, 3 * np.min([tail_p_values(*one) for one in odd], axis=0))
+    p_impossible = np.minimum(1.0, len(odd) * np.min([tail_p_values(*one) for one in odd], axis=0))
     with np.errstate(divide="ignore"):
         p_copy = tail_p_values(1 / copying, 1 / usual_copying)
     missed = np.flatnonzero(to_made.nearest > 1)
@@ -252,7 +247,7 @@ def _ratio(distance: Floats, unit: Floats) -> Floats:
     return np.asarray(np.where((distance == 0) & (unit == 0), 1.0, found), dtype=np.float64)
 
 
-# ---- relations and levels -----------------------------------------------------------------------
+# ---- relations ----------------------------------------------------------------------------------
 
 
 def _breaking(real: Floats, made: Floats, half: Index) -> tuple[Floats, Floats]:
@@ -275,61 +270,3 @@ def _breaking(real: Floats, made: Floats, half: Index) -> tuple[Floats, Floats]:
         usual[half != k] = far(real[half != k])
         found += far(made) / 2
     return found, usual
-
-
-def _misfits(
-    real: Floats, made: Floats, groups: Sequence[Index], half: Index
-) -> tuple[Floats, Floats]:
-    """How little the levels of made and of real rows go with the rest of them.
-
-    For every column with a few values (levels, truth values, grades, whether it is missing) a tree
-    learns from half of the real rows how often each value occurs given the other columns. A split
-    counts where it saves more bits than it takes to write it down: log₂ of the number of places
-    where it could have been, and half of log₂ n for each further share (the minimum description
-    length). A row's misfit is the sum over the columns of log(share of its value / share given the
-    rest), where that is above 0. Real rows are judged by the other half, made rows by both.
-    """
-    n, both = len(real), np.vstack([real, made])
-    usual, found, tried = np.zeros(n), np.zeros(len(made)), 0
-    for group in groups:
-        codes = np.unique(both[:, group], axis=0, return_inverse=True)[1].ravel()
-        values = len(np.unique(codes[:n]))
-        few = len(group) > 1 or values <= FEW_VALUES
-        if values < 2 or not few or len(group) == both.shape[1] or tried == MOST_COLUMNS:
-            continue
-        tried, others = tried + 1, np.delete(both, group, axis=1)
-        for k in (0, 1):
-            own, rest = np.flatnonzero(half == k), np.flatnonzero(half != k)
-            own = own[:: -(-own.size * others.shape[1] // MOST_NUMBERS)]
-            misfit = _tree_of(others[own], codes[own], codes.max() + 1)
-            usual[rest] += misfit(others[rest], codes[rest])
-            found += misfit(others[n:], codes[n:]) / 2
-    return found, usual
-
-
-def _tree_of(others: Floats, codes: Index, n_values: int) -> Callable[[Floats, Index], Floats]:
-    """How often each value of a column occurs given the others, learned: what tells misfits.
-
-    That is log(share / share given the others) of each row's value, 0 where that is below 0.
-    """
-    from sklearn.tree import DecisionTreeClassifier
-
-    n, d = others.shape
-    shares = np.bincount(codes, minlength=n_values) / n
-    bits = np.log2(max(n * d, 2)) + (np.count_nonzero(shares) - 1) / 2 * np.log2(n)
-    tree = DecisionTreeClassifier(
-        criterion="log_loss", min_impurity_decrease=bits / n, random_state=0
-    ).fit(others, codes)
-    counts = np.zeros((tree.tree_.node_count, n_values))
-    np.add.at(counts, (tree.apply(others), codes), 1.0)
-
-    def misfit(others: Floats, codes: Index) -> Floats:
-        leaves, own = counts[tree.apply(others)], shares[codes]
-        known = np.flatnonzero(own > 0)  # a value that half of the rows do not have says nothing
-        # One row more that has every value as often as all rows have it.
-        given = (leaves[known, codes[known]] + own[known]) / (leaves[known].sum(axis=1) + 1)
-        found = np.zeros(len(codes))
-        found[known] = np.maximum(np.log(own[known] / given), 0.0)
-        return found
-
-    return misfit
