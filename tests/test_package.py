@@ -33,7 +33,6 @@ ORDER = """
     monitoring
     plots
     wording
-    headlines
     report
     cli
 """
@@ -45,10 +44,10 @@ HANDED_UP = {
     ("summary", "distributed"),
     ("model", "distributed"),
     ("comparison", "report"),
-    ("comparison", "headlines"),
+    ("comparison", "wording"),
     ("evidence", "wording"),
     ("monitoring", "report"),
-    ("monitoring", "headlines"),
+    ("monitoring", "wording"),
 }
 
 HEAVY = ("matplotlib", "pyarrow", "torch", "pandas", "polars", "altair", "dask", "typer")

@@ -42,12 +42,12 @@ from cospan.data import (
     split_part,
 )
 from cospan.errors import InputError, ModelFileError
-from cospan.headlines import window_sentences
 from cospan.model import JointFrame, SetCosts
 from cospan.model_file import PROFILE, is_file_of, load, save
 from cospan.monitoring import Monitoring, Profile
 from cospan.monitoring import monitor as monitor_windows
 from cospan.report import format_of, terminal_lines, write
+from cospan.wording import window_sentences
 
 SHOWN = 5  # windows in alarm that are printed, the last ones
 TABLES = (".csv", ".tsv", ".parquet", ".arrow")

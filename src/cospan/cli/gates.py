@@ -19,9 +19,8 @@ from cospan.base.text import number, printable, set_name, share_text
 from cospan.comparison import Comparison
 from cospan.errors import InputError
 from cospan.evidence import Finding
-from cospan.headlines import window_sentences
 from cospan.monitoring import Monitoring, Window
-from cospan.wording import SCHEMA, sentence
+from cospan.wording import SCHEMA, sentence, window_sentences
 
 SURE = 0.001  # p-value at which a finding is drift
 REPEATED = "repeated rows"

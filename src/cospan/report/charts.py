@@ -1,6 +1,7 @@
-"""Charts of comparisons: A is always filled and B an outline, with values on hover.
+"""Charts, as elements of an SVG: A is always filled and B an outline, with values on hover.
 
-A chart is given numbers and words and draws them; what they mean was decided before.
+A chart is given numbers and words and draws them; what they mean was decided before. Colours and
+sizes of type are the style sheet's: a drawing has classes only.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from html import escape
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,10 +20,11 @@ from cospan.base.types import Floats
 from cospan.evidence import Size
 
 from .document import Chart
-from .drawing import LETTER, LINE, LOOKS, Drawing, Mark, lanes, line, short
 
-#: Hills that differ by so little of their height are one.
-SAME_HILL = 0.05
+#: What a letter of the small type takes, and a line of it.
+LETTER, LINE = 6.8, 13.0
+#: The looks of the sets.
+LOOKS = "abcde"
 #: What is drawn of a column: the outer values are clipped.
 ENDS = (0.01, 0.99)
 #: Bins of a histogram; whole numbers have one each while they are so few.
@@ -35,6 +39,104 @@ CUTS = ((0.5, "none"), (0.56, "small"), (0.64, "medium"), (0.71, "large"), (1.0,
 Words = Callable[[float], str]
 SHARE = partial(share_text, places=1)
 Names = Sequence[str]
+
+
+class Drawing:
+    """Elements of an SVG, one after the other."""
+
+    def __init__(self, width: float, height: float, title: str, scaled: bool = False) -> None:
+        self.width, self.height, self.title = width, height, title
+        self._scaled, self._parts = scaled, [f"<title>{escape(title)}</title>"]
+
+    def path(self, d: str, look: str) -> None:
+        self._parts.append(f'<path class="{look}" d="{d}"/>')
+
+    def rect(self, x: float, y: float, w: float, h: float, look: str, hover: str = "") -> None:
+        size = f'x="{x:.1f}" y="{y:.1f}" width="{max(w, 0):.1f}" height="{max(h, 0):.1f}"'
+        self._parts.append(f'<rect class="{look}" {size}>{_hover(hover)}</rect>')
+
+    def dot(self, x: float, y: float, r: float, look: str, hover: str = "") -> None:
+        place = f'cx="{x:.1f}" cy="{y:.1f}" r="{r:g}"'
+        self._parts.append(f'<circle class="{look}" {place}>{_hover(hover)}</circle>')
+
+    def text(
+        self, x: float, y: float, words: str, look: str = "", anchor: str = "", turned: bool = False
+    ) -> None:
+        more = f' class="{look}"' if look else ""
+        more += f' text-anchor="{anchor}"' if anchor else ""
+        more += f' transform="rotate(-90 {x:.1f} {y:.1f})"' if turned else ""
+        self._parts.append(f'<text x="{x:.1f}" y="{y:.1f}"{more}>{escape(words)}</text>')
+
+    def ends(self, y: float, left: str, right: str, width: float = 0) -> None:
+        """Words below both ends of an axis."""
+        self.text(0, y, left)
+        self.text(width or self.width, y, right, anchor="end")
+
+    def chart(self) -> Chart:
+        size = f'viewBox="0 0 {self.width:g} {self.height:g}" width="{self.width:g}"'
+        look = ' class="sc"' if self._scaled else ""
+        head = f'<svg {size} height="{self.height:g}" role="img"{look}>'
+        return Chart(f"{head}{''.join(self._parts)}</svg>", self.title)
+
+
+def for_phones(draw: Callable[[float], Chart], wide: float = 1088, narrow: float = 344) -> Chart:
+    """A chart over the whole width, and the same for phones, where it would be too small."""
+    return draw(wide)._replace(narrow=draw(narrow).svg)
+
+
+def _hover(words: str) -> str:
+    return f"<title>{escape(words)}</title>" if words else ""
+
+
+def line(x: Sequence[float], y: Sequence[float]) -> str:
+    """The path through points."""
+    return "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x, y, strict=True))
+
+
+def short(name: str, most: int = 18) -> str:
+    """A name that fits, cut in the middle."""
+    if len(name) <= most:
+        return name
+    half = (most - 1) // 2
+    return f"{name[: most - 1 - half]}…{name[-half:]}"
+
+
+class Mark(NamedTuple):
+    """A bar from one place of a lane to another, of 0 to 1, or a dot where it has no end."""
+
+    look: str
+    start: float
+    end: float | None
+    size: float = 8  # how high a bar, how wide a dot is
+    hover: str = ""
+    words: str = ""  # in a bar that has room for them
+
+
+Lane = tuple[str, Sequence[Mark], str]  # a name at the left, marks, a value at the right
+
+
+def lanes(
+    title: str, rows: Sequence[Lane], width: float, step: float = 24, *, left: float = 0,
+    right: float = 0, below: float = 0, scaled: bool = False,
+) -> Drawing:  # fmt: skip
+    """Marks on horizontal lanes, one below the other, with room below them."""
+    made, room = Drawing(width, step * len(rows) + below, title, scaled), width - left - right
+    for k, (name, marks, value) in enumerate(rows):
+        y = step * (k + 0.5)
+        if name:
+            made.text(0, y + 4, name, "k")
+        for look, start, end, size, hover, words in marks:
+            x, r = left + room * start, size / 2
+            if end is None:
+                made.dot(min(max(x, left + r), left + room - r), y, r, look, hover)
+                continue
+            wide = room * (end - start)
+            made.rect(x, y - r, max(wide, 1.5), size, look, hover)
+            if words and wide > LETTER * len(words):
+                made.text(x + min(8, (wide - LETTER) / 2), y + 4, words, "k")
+        if value:
+            made.text(width, y + 4, value, "n k", "end")
+    return made
 
 
 # ---- the size ----------------------------------------------------------------------------------
@@ -53,26 +155,14 @@ def hills(scores: Sequence[Floats], names: Names) -> Chart:
     grid = np.linspace(low, high, 56)
     curves = [_smooth(np.clip(one, low, high), grid, 0.25 * spread) for one in scores]
     top = max(float(curve.max()) for curve in curves)
-    x, heights = np.linspace(0, width, len(grid)), [bottom - 132 * one / top for one in curves]
-    for y, look in zip(heights, "ab", strict=True):
-        outline = line(x.tolist(), y.tolist())
+    x = np.linspace(0, width, len(grid)).tolist()
+    for curve, look in zip(curves, "ab", strict=True):
+        outline = line(x, (bottom - 132 * curve / top).tolist())
         made.path(f"{outline}L{width:g} {bottom:g}L0 {bottom:g}Z", f"f{look}")
         made.path(outline, f"l l{look}")
     made.path(f"M0 {bottom + 0.5:g}H{width:g}", "ax2")
-    # A name is where its hill is most above the other one; of hills that are one, side by side.
-    gaps = [curves[k] - curves[1 - k] for k in (0, 1)]
-    if min(gap.max() for gap in gaps) < SAME_HILL * top:
-        gaps = curves
-    at = [float(x[gap.argmax()]) for gap in gaps]
-    if abs(at[0] - at[1]) < 90:
-        middle, side = (at[0] + at[1]) / 2, 60 if at[1] >= at[0] else -60
-        at = [middle - side, middle + side]
-    for place, name, look in zip(at, names, "ab", strict=True):
-        reach = 0.6 * LETTER * len(short(name, 20))
-        place = min(max(place, reach), width - reach)
-        under = np.abs(x - place) <= max(reach, x[1])  # also where a name is shorter than a step
-        highest = min(float(y[under].min()) for y in heights)
-        made.text(place, max(highest - 8, 12), short(name, 20), f"n x{look}", "middle")
+    made.text(0, 12, short(names[0], 26), "n xa")
+    made.text(width, 12, short(names[1], 26), "n xb", "end")
     made.ends(186, f"← looks like {short(names[0])}", f"looks like {short(names[1])} →")
     return made.chart()
 
@@ -332,20 +422,18 @@ def set_map(names: Names, places: Floats, tree: Sequence[tuple[int, int]], sizes
     return made.chart()
 
 
-def matrix(names: Names, sizes: Floats, link: Callable[[int, int], str]) -> Chart:
-    """All sizes, names on the diagonal; every cell leads to its pair."""
+def matrix(names: Names, sizes: Floats) -> Chart:
+    """All sizes, names on the diagonal."""
     K = len(names)
     cell = 52.0 if K <= 6 else max(22.0, 340.0 / K)
     made = Drawing(cell * K + 110, cell * K + 4, "How often one row of each is told apart, of 100")
     for i in range(K):
         for j in range(i):
-            size, start = float(sizes[i, j]), len(made)
+            size = float(sizes[i, j])
             said, level = f"{names[j]} and {names[i]}: {100 * size:.0f}", round(9 * _scaled(size))
             made.rect(j * cell + 1, i * cell + 1, cell - 2, cell - 2, f"h h{level}", said)
             x, y = (j + 0.5) * cell, (i + 0.5) * cell + 4
             made.text(x, y, _times(size), f"n t{level}", "middle")
-            if link(j, i):
-                made.linked(link(j, i), start)
         made.text(i * cell + 6, (i + 0.5) * cell + 4, short(names[i], 15), f"n x{LOOKS[i % 5]}")
     return made.chart()
 

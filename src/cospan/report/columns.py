@@ -22,12 +22,19 @@ from cospan.base.text import (
 from cospan.base.types import Floats
 from cospan.comparison import Comparison
 from cospan.evidence import OTHER, FeatureChange, Finding, PairChange
-from cospan.headlines import changed_in
-from cospan.wording import SHARED, TIMES, sentence, set_names, smallest_words, value_text
+from cospan.wording import (
+    SHARED,
+    TIMES,
+    changed_in,
+    sentence,
+    set_names,
+    smallest_words,
+    value_text,
+)
 
 from . import charts
+from .charts import LOOKS, short
 from .document import Block, Cell, Chart, Figure, Figures, Fold, Section, table
-from .drawing import LOOKS, short
 
 #: Columns that are listed, and those without a change that are not folded.
 MOST_COLUMNS, MOST_STILL = 40, 12

@@ -8,12 +8,13 @@ from functools import partial
 
 import numpy as np
 
-from cospan import headlines
+from cospan import wording
 from cospan.base.text import listed, number, plural, quoted, share_text, shares_text
 from cospan.comparison import Comparison, RowToCheck
 from cospan.evidence import IN_BOTH, Finding, size_word
 from cospan.wording import (
     SCHEMA,
+    SHOWN,
     finding_sentences,
     made_of_sentence,
     of_hundred,
@@ -22,6 +23,7 @@ from cospan.wording import (
 )
 
 from . import charts
+from .charts import for_phones, short
 from .columns import (
     NO_SET,
     Subject,
@@ -49,17 +51,15 @@ from .document import (
     made_section,
     table,
 )
-from .drawing import for_phones, short
 from .pictures import Gallery
 
 #: Of more pairs the folded ones say their findings without charts: a page stays below 800 kB.
 MOST_DRAWN = 21
 #: Findings that a card has; columns of the band where nothing changed; rows named as examples.
 FINDINGS, BAND, EXAMPLES = 5, 14, 3
-#: Kinds of findings that are not about the values of one column.
+#: Kinds of findings that are not about the values of one column, and whose values are shares.
 WHOLE = (*SCHEMA, "repeated rows")
-#: Kinds of findings whose values are shares of rows.
-SHARES = ("level", "value", "missing", "rounding", "identity", "copy", "shape")
+SHARES = ("level", "value", "missing", "rounding", "identity", "copy")
 #: Rows that are listed, of each kind.
 MOST_ROWS = 5
 WHY = "Why: the value, and what is usual (1% to 99%)"
@@ -105,21 +105,17 @@ def comparison_document(found: Comparison, command: str | None, files: Sequence[
 def _pair_parts(subject: Subject) -> Iterator[Section]:
     """A card for every pair that was tested: the farthest and the closest open, others folded."""
     found, folds = subject.found, []
-    if found.differing is None:
-        return
-    for place, (i, j) in enumerate(found.by_size):
+    pairs = found.by_size if found.differing is not None else ()
+    for place, (i, j) in enumerate(pairs):
         pair = Subject(found.pair(i, j))
-        looks = subject.looks[i] + subject.looks[j]
-        card = pair_card(pair)._replace(looks=looks, keys=())
-        word = {0: "Farthest", len(found.by_size) - 1: "Closest"}.get(place)
+        card = pair_card(pair)._replace(looks=subject.looks[i] + subject.looks[j], keys=())
+        word = {0: "Farthest", len(pairs) - 1: "Closest"}.get(place)
         if word is not None:
-            title = f"{word}: {card.title}"
-            yield Section(pair_id(i, j), word, title, card.lead, (card,))
+            yield Section(pair_id(i, j), word, f"{word}: {card.title}", card.lead, (card,))
             continue
-        if len(found.by_size) > MOST_DRAWN:
+        if len(pairs) > MOST_DRAWN:
             card = card._replace(points=tuple(one._replace(chart=None) for one in card.points))
-        title = f"{pair.names[0]} and {pair.names[1]}"
-        folds.append(Fold(title, card.lead, (card,), pair_id(i, j)))
+        folds.append(Fold(" and ".join(pair.names), card.lead, (card,), pair_id(i, j)))
     if folds:
         yield Section("others", "Other pairs", "The other pairs", "", tuple(folds))
 
@@ -136,13 +132,12 @@ def pair_card(subject: Subject) -> Card:
         side = _band(subject) if subject.named else ()
     elif not subject.named:
         side = (_examples(subject),)
-    thing = "picture of each" if subject.pictures else "row from each set"
-    label = f"Shown one {thing}, you could tell which is which"
-    times = f"{of_hundred(found.size)} times in 100"
-    big = Fact(label, times, headlines.interval_words(found.size))
+    label = SHOWN.format("picture of each" if subject.pictures else "row from each set")
+    words = wording.interval_words(found.size)
+    big = Fact(label, f"{of_hundred(found.size)} times in 100", words)
     logs = [np.log(group.kept.weights + 1e-9) for group in found.groups]
     hills = charts.hills([log[:, 1] - log[:, 0] for log in logs], subject.names)
-    return Card(headlines.headline(found), headlines.columns_lead(found), _keys(subject), big,
+    return Card(wording.headline(found), wording.columns_lead(found), _keys(subject), big,
                 (hills, charts.ruler(found.size)), tuple(_points(subject)), side,
                 side_first=subject.pictures)  # fmt: skip
 
@@ -153,15 +148,13 @@ def many_card(subject: Subject) -> Card:
     sizes = found.size_matrix
     text = "The farther apart two dots, the easier their rows are told apart."
     first = Figure("The sets on a map.", text, charts.set_map(names, *found.map, sizes))
-    text = "of 100 (guessing: 50). Choose a pair to see it."
-    tested = found.differing is not None
-    drawn = charts.matrix(names, sizes, lambda i, j: f"#{pair_id(i, j)}" if tested else "")
-    second = Figure("How often one row of each is told apart,", text, drawn)
-    title = headlines.headline(found)
-    said = [line for line in headlines.comparison_sentences(found) if line != title]
+    text = "of 100 (guessing: 50)."
+    second = Figure("How often one row of each is told apart,", text, charts.matrix(names, sizes))
+    title = wording.headline(found)
+    said = [line for line in wording.comparison_sentences(found) if line != title]
     if not subject.named:  # no findings on single columns
         said = said[: len(found.schema_changes) + 2]
-    points, lead = tuple(map(Figure, said)), headlines.sets_lead(found)
+    points, lead = tuple(map(Figure, said)), wording.sets_lead(found)
     return Card(title, lead, _keys(subject), points=points, side=(first, second))
 
 
@@ -189,7 +182,7 @@ def _finding_chart(one: Finding, subject: Subject) -> tuple[Chart | None, str]:
     """The chart of a finding, and what to see in it."""
     names, side = subject.names, subject.sides.get(one.column)
     title = f"{one.column} in {names[0]} and {names[1]}"
-    if one.kind in SHARES and one.kind != "shape" and one.a == one.a:
+    if one.kind in SHARES and one.a == one.a:
         words = partial(share_text, places=1 if max(one.a, one.b) < 0.1 else 0)
         return charts.bars((one.a, one.b), names, words, title), ""
     if one.kind == "inside":
@@ -239,20 +232,14 @@ def _examples(subject: Subject) -> Table:
 
 def _facts(subject: Subject) -> Iterator[Fact]:
     """How sure (of many sets of the farthest pair), what changed, rows to check, quality."""
-    found, many, p = subject.found, subject.many, subject.found.p
-    n = found.verdict.n_permutations
-    if p != p:
-        yield Fact("How sure", "no test", "few rows")
-    else:
-        said = "of the farthest pair" if many else plural(n, "relabelling")
-        yield Fact("How sure", f"p {p_sign(p, n)}", said)
+    found, many, n = subject.found, subject.many, subject.found.verdict.n_permutations
+    said = "of the farthest pair" if many else plural(n, "relabelling")
+    tested = (f"p {p_sign(found.p, n)}", said) if found.p == found.p else ("no test", "few rows")
+    yield Fact("How sure", *tested)
     yield from _facts_of_many(subject) if many else _facts_of_pair(subject)
     rows, notes = found.rows, quality_notes(found)
     neither = sum(row.kind == NO_SET for row in rows)
-    text = f"look like {'another' if many else 'the other'} set"
-    if neither or not rows:
-        text = f"{neither:,}" if neither else "none"
-        text += " unlike any set" if many else " unlike both sets"
+    text = f"{neither or 'none'} unlike {'any set' if many else 'both sets'}"
     thing = "Pictures" if subject.pictures and not many else "Rows"
     yield Fact(f"{thing} to check", f"{len(rows):,}", text, "rows" if rows else "")
     about = notes[0][0].lower() if notes else "nothing odd"
@@ -262,9 +249,9 @@ def _facts(subject: Subject) -> Iterator[Fact]:
 def _facts_of_pair(subject: Subject) -> Iterator[Fact]:
     """How many columns and relations changed, or what would have been seen."""
     found, features = subject.found, subject.found.features
-    what, link = "Pixels" if subject.pictures else "Columns", "columns" if subject.named else "made"
+    what = "Pixels changed" if subject.pictures else "Columns changed"
     counts = f"{len(features.changed):,} of {len(features):,}"
-    yield Fact(f"{what} changed", counts, "adjusted for all", link)
+    yield Fact(what, counts, "adjusted for all", "columns" if subject.named else "made")
     pairs = found.feature_pairs.changed
     if not found.verdict.differs:
         steps = [one.deviations for one in found.verdict.smallest.values()]
@@ -283,7 +270,7 @@ def _facts_of_many(subject: Subject) -> Iterator[Fact]:
     text = f"{of_hundred(sizes[-1])} to {of_hundred(sizes[0])} in 100"
     yield Fact("Sizes", f"{words.count(words[0])} of {len(words)} {words[0]}", text, "pairs")
     if found.differing is not None and not subject.pictures:
-        counts = f"{len(headlines.changed_in(found)):,} of {len(found.features):,}"
+        counts = f"{len(wording.changed_in(found)):,} of {len(found.features):,}"
         yield Fact("Columns that differ", counts, "in any pair", "columns" if subject.named else "")
 
 
@@ -329,23 +316,19 @@ def rows_section(subject: Subject) -> Iterator[Section]:
         return
     apart = [row for row in rows if row.kind == NO_SET]
     others = [row for row in rows if row.kind != NO_SET]
-    lead = []
-    if apart:
-        lead.append(f"{len(apart):,} unlike {'any set' if many else 'both sets'}.")
-    if others:
-        verb = "looks" if len(others) == 1 else "look"
-        lead.append(f"{len(others):,} {verb} like {'another' if many else 'the other'} set.")
     shown = [
         row
         for part in (apart, others)
         for row in sorted(part[: 2 * MOST_ROWS], key=lambda row: not row.reasons)[:MOST_ROWS]
     ]
-    if len(rows) > len(shown):
-        lead.append(f"{len(shown)} are shown; found.rows has all in Python.")
     n, heads = len(rows), {"Row": "number", "Set": "words", "Looks like": "words", WHY: "words"}
+    said = {f"{len(apart):,} unlike {'any set' if many else 'both sets'}.": apart,
+            f"{len(others):,} like {'another' if many else 'the other'} set.": others,
+            f"{len(shown)} are shown; found.rows has all in Python.": n > len(shown)}  # fmt: skip
+    lead = " ".join(text for text, true in said.items() if true)
     title = f"{plural(n, 'row')} {'deserves' if n == 1 else 'deserve'} a look"
     blocks = (table(heads, [_row(row, subject) for row in shown]),)
-    yield Section("rows", "Rows to check", title, " ".join(lead), blocks)
+    yield Section("rows", "Rows to check", title, lead, blocks)
 
 
 def _row(row: RowToCheck, subject: Subject) -> tuple[Cell | str, ...]:
@@ -413,9 +396,7 @@ def quality_notes(found: Comparison) -> list[tuple[str, str]]:
         notes.append(("Missing values", f"{said}{more}."))
     odd = found.verdict.quality if found.image_shape is None else ()  # a pixel is no column
     still = [one.column for one in odd if one.detail == IN_BOTH]
-    if still:
-        are = "is" if len(still) == 1 else "are"
-        notes.append(("Constant", f"{listed(still)} {are} constant."))
+    notes += [("Constant", f"{listed(still)}: the same value in every row.")] if still else []
     notes += [(one.kind.capitalize(), sentence(one, sets)) for one in odd if one.detail != IN_BOTH]
     codes = (*READING, *SAID)
     notes += [(n.code.capitalize(), str(n)) for n in found.warnings if n.code not in codes]
@@ -435,8 +416,8 @@ def how_made(
 ) -> Section:
     """How to make it again."""
     found, size = subject.found, subject.found.size
-    g, counts = found.fitted.geometry, [f"{group.total:,} rows" for group in found.groups]
-    data = ", ".join(f"{name} {n}" for name, n in zip(found.names, counts, strict=True))
+    g = found.fitted.geometry
+    data = ", ".join(f"{group.name} {group.total:,} rows" for group in found.groups)
     tested = " and ".join(f"{n:,}" for n in found.verdict.rows_tested)
     notes = [
         ("Data", f"{data}; {plural(len(found.feature_names), 'feature')}"),
