@@ -60,14 +60,12 @@ def size_between(one: Scored, other: Scored, i: int, j: int, *, copies: bool = T
     return size_of(folds)
 
 
-def place_sets(sizes: Floats) -> tuple[Floats, list[tuple[int, int]]]:
-    """(K, 2) places of K sets, the first one left of the last, and the pairs that join them all.
+def place_sets(sizes: Floats) -> Floats:
+    """(K, 2) places of K sets, the first one left of the last.
 
     Two normal sets of one spread that are d deviations apart have an AUC of Φ(d/√2): distances
     are those d, so that sets which differ in one thing lie on a line (classical scaling).
     """
-    from scipy.sparse.csgraph import minimum_spanning_tree
-
     K = len(sizes)
     distance = np.sqrt(2) * ndtri(np.clip(sizes, *PLACED))
     np.fill_diagonal(distance, 0.0)
@@ -76,8 +74,7 @@ def place_sets(sizes: Floats) -> tuple[Floats, list[tuple[int, int]]]:
     places = vectors[:, :-3:-1] * np.sqrt(np.maximum(values[:-3:-1], 0))
     if places[0, 0] > places[-1, 0]:
         places[:, 0] *= -1
-    tree = minimum_spanning_tree(np.maximum(distance, 1e-9)).tocoo()
-    return places, list(zip(tree.row.tolist(), tree.col.tolist(), strict=True))
+    return np.asarray(places)
 
 
 # ---- what changed --------------------------------------------------------------------------------

@@ -198,8 +198,8 @@ class Comparison:
         return tuple(sorted(self.sizes, key=lambda pair: (-self.sizes[pair], ambiguity(pair))))
 
     @cached_property
-    def map(self) -> tuple[Floats, list[tuple[int, int]]]:
-        """Places of the sets in a plane, and which pairs join them all, the closest ones."""
+    def map(self) -> Floats:
+        """Places of the sets in a plane, (K, 2): the closer, the harder to tell apart."""
         return place_sets(self.size_matrix)
 
     @property

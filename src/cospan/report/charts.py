@@ -400,7 +400,7 @@ def seen_from(items: Sequence[tuple[str, float, str]]) -> Chart:
 # ---- more than two sets ------------------------------------------------------------------------
 
 
-def set_map(names: Names, places: Floats, tree: Sequence[tuple[int, int]], sizes: Floats) -> Chart:
+def set_map(names: Names, places: Floats) -> Chart:
     """Sets as dots, the farther apart the easier their rows are told apart."""
     title = "A map of the sets: the farther apart two dots, the easier their rows are told apart"
     span = np.maximum(np.ptp(places, axis=0), 1e-9)
@@ -414,11 +414,6 @@ def set_map(names: Names, places: Floats, tree: Sequence[tuple[int, int]], sizes
         made.dot(x, y, 7, f"d{look}", names[k])
         above = y <= height / 2 if height > 160 else side % 2 == 0  # neighbours on other sides
         made.text(min(max(x, 50), 390), y - 15 if above else y + 26, name, f"n x{look}", "middle")
-    for i, j in tree:
-        made.path(line(xy[[i, j], 0].tolist(), xy[[i, j], 1].tolist()), "ax2")
-        x, y = ((xy[i] + xy[j]) / 2 + [0, 16]).tolist()
-        if np.hypot(*(xy[i] - xy[j])) > 80 and len(names) <= 6:
-            made.text(x, y, _times(float(sizes[i, j])), anchor="middle")
     return made.chart()
 
 
@@ -433,13 +428,10 @@ def matrix(names: Names, sizes: Floats) -> Chart:
             said, level = f"{names[j]} and {names[i]}: {100 * size:.0f}", round(9 * _scaled(size))
             made.rect(j * cell + 1, i * cell + 1, cell - 2, cell - 2, f"h h{level}", said)
             x, y = (j + 0.5) * cell, (i + 0.5) * cell + 4
-            made.text(x, y, _times(size), f"n t{level}", "middle")
+            times = ">99" if 0.995 <= size < 1 else f"{100 * size:.0f}"
+            made.text(x, y, times, f"n t{level}", "middle")
         made.text(i * cell + 6, (i + 0.5) * cell + 4, short(names[i], 15), f"n x{LOOKS[i % 5]}")
     return made.chart()
-
-
-def _times(size: float) -> str:
-    return ">99" if 0.995 <= size < 1 else f"{100 * size:.0f}"
 
 
 def over_sets(names: Names, rows: Sequence[tuple[float, ...]], words: Words, title: str) -> Chart:

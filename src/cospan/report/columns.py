@@ -34,9 +34,9 @@ from cospan.wording import (
 
 from . import charts
 from .charts import LOOKS, short
-from .document import Block, Cell, Chart, Figure, Figures, Fold, Section, table
+from .document import Cell, Chart, Figure, Figures, Fold, Section, table
 
-#: Columns that are listed, and those without a change that are not folded.
+#: Columns that are listed, and those of them without a change.
 MOST_COLUMNS, MOST_STILL = 40, 12
 #: Relations with a picture, by how much those changed at least, and columns over many sets.
 PICTURED, CLEAR, MOST_FIGURES = 3, 0.05, 24
@@ -139,19 +139,12 @@ def columns_section(subject: Subject) -> Section:
              "p ↕": "number"}  # fmt: skip
     features, n = found.features.rows, len(found.features.changed)
     title = f"{n:,} of {plural(len(features), 'column')} changed" if n else "No column changed"
-    still = features[n:] if len(features) - n > MOST_STILL else ()
-    shown = features[: len(features) - len(still)]
+    shown = features[: min(MOST_COLUMNS, n + MOST_STILL)]
     lead = "Histograms run from the 1st to the 99th percentile. Hover for values."
-    if max(len(shown), len(still)) > MOST_COLUMNS:
-        lead += f" At most {MOST_COLUMNS} are listed; all {len(features):,} are in the JSON."
-    listed_first, folded = (
-        table(heads, [_column(one, subject) for one in part[:MOST_COLUMNS]])
-        for part in (shown, still)
-    )
-    blocks: list[Block] = [listed_first] if shown else []
-    if still:
-        blocks.append(Fold(f"{len(still):,} columns did not change", "", (folded,)))
-    return Section("columns", "Columns", title, lead, tuple(blocks), keys=True)
+    if len(shown) < len(features):
+        lead += f" The first {len(shown)} are listed; all {len(features):,} are in the JSON."
+    listed_first = table(heads, [_column(one, subject) for one in shown])
+    return Section("columns", "Columns", title, lead, (listed_first,), keys=True)
 
 
 def _column(one: FeatureChange, subject: Subject) -> tuple[Cell | Chart | str | None, ...]:
@@ -249,11 +242,9 @@ def relations_section(subject: Subject) -> Iterator[Section]:
          "closer" if abs(one.r_b) > abs(one.r_a) else "looser")
         for one in changed
     ]  # fmt: skip
-    blocks: tuple[Block, ...] = (table(heads, rows),)
-    if figures:
-        text = "rank correlations in both sets"
-        fold = Fold("All relations that changed", text, blocks)
-        blocks = (Figures(tuple(figures[:PICTURED])), fold)
+    text = "rank correlations in both sets"
+    fold = Fold("All relations that changed", text, (table(heads, rows),))
+    blocks = (Figures(tuple(figures[:PICTURED])), fold) if figures else (fold,)
     first = listed((changed[0].first, changed[0].second))
     title = f"The relation of {first} changed"
     if len(changed) > 1:

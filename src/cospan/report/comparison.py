@@ -47,7 +47,6 @@ from .document import (
     Notes,
     Section,
     Table,
-    Text,
     made_section,
     table,
 )
@@ -66,9 +65,8 @@ WHY = "Why: the value, and what is usual (1% to 99%)"
 PARTS = {"location": "averages", "scale": "overall spread",
          "shape": "spread and relations of {}"}  # fmt: skip
 HOW_TO_READ = (
-    "Take one row of each set at random. The score is higher for the right one in so many of 100 "
-    "such pairs. 50 is guessing, 100 is never wrong. It says nothing about which rows matter to "
-    "you: the columns do."
+    "Of one row of each set, taken at random, the score is higher for the right one in so many of "
+    "100 pairs; 50 is guessing. Small from 0.56, medium from 0.64, large from 0.71."
 )
 #: Warnings on how the data was read, and those that a page says elsewhere.
 READING = ("encoding", "missing values", "curved", "sampled")
@@ -79,10 +77,8 @@ def comparison_document(found: Comparison, command: str | None, files: Sequence[
     """The document of a comparison, whatever its sets are."""
     subject = Subject(found)
     card = many_card(subject) if subject.many else pair_card(subject)
-    more: list[Block] = []
-    sections: list[Section] = []
-    if subject.pictures:
-        sections += Gallery(subject).sections()
+    notes, more = quality_notes(found), list[Block]()
+    sections = list(Gallery(subject).sections()) if subject.pictures else []
     if subject.many:
         sections += over_sets_section(subject) if subject.named else ()
         sections += [pairs_section(subject), *_pair_parts(subject)]
@@ -96,9 +92,12 @@ def comparison_document(found: Comparison, command: str | None, files: Sequence[
         sections += rows_section(subject)
     if not subject.many:
         sections += parts_section(subject)
-    sections += [*quality_section(found), how_made(subject, command, files, more)]
+    if notes:
+        title = f"{plural(len(notes), 'note')} on data quality"
+        sections.append(Section("quality", "Quality", title, "", (Notes(tuple(notes)),)))
+    sections.append(how_made(subject, command, files, more))
     footer = f"cospan {found.version} · {found.seconds:.1f} seconds"
-    card = card._replace(facts=tuple(_facts(subject)))
+    card = card._replace(facts=tuple(_facts(subject, notes)))
     return Document(card, tuple(sections), found.to_dict(), footer)
 
 
@@ -145,11 +144,12 @@ def pair_card(subject: Subject) -> Card:
 def many_card(subject: Subject) -> Card:
     """How many pairs differ, a map and a matrix of the sizes."""
     found, names = subject.found, subject.names
-    sizes = found.size_matrix
     text = "The farther apart two dots, the easier their rows are told apart."
-    first = Figure("The sets on a map.", text, charts.set_map(names, *found.map, sizes))
+    first = Figure("The sets on a map.", text, charts.set_map(names, found.map))
     text = "of 100 (guessing: 50)."
-    second = Figure("How often one row of each is told apart,", text, charts.matrix(names, sizes))
+    second = Figure(
+        "How often one row of each is told apart,", text, charts.matrix(names, found.size_matrix)
+    )
     title = wording.headline(found)
     said = [line for line in wording.comparison_sentences(found) if line != title]
     if not subject.named:  # no findings on single columns
@@ -230,16 +230,18 @@ def _examples(subject: Subject) -> Table:
 # ---- facts -------------------------------------------------------------------------------------
 
 
-def _facts(subject: Subject) -> Iterator[Fact]:
+def _facts(subject: Subject, notes: Sequence[tuple[str, str]]) -> Iterator[Fact]:
     """How sure (of many sets of the farthest pair), what changed, rows to check, quality."""
     found, many, n = subject.found, subject.many, subject.found.verdict.n_permutations
     said = "of the farthest pair" if many else plural(n, "relabelling")
     tested = (f"p {p_sign(found.p, n)}", said) if found.p == found.p else ("no test", "few rows")
     yield Fact("How sure", *tested)
     yield from _facts_of_many(subject) if many else _facts_of_pair(subject)
-    rows, notes = found.rows, quality_notes(found)
+    rows = found.rows
     neither = sum(row.kind == NO_SET for row in rows)
-    text = f"{neither or 'none'} unlike {'any set' if many else 'both sets'}"
+    text = f"look like {'another' if many else 'the other'} set"
+    if neither or not rows:
+        text = f"{neither or 'none'} unlike {'any set' if many else 'both sets'}"
     thing = "Pictures" if subject.pictures and not many else "Rows"
     yield Fact(f"{thing} to check", f"{len(rows):,}", text, "rows" if rows else "")
     about = notes[0][0].lower() if notes else "nothing odd"
@@ -403,14 +405,6 @@ def quality_notes(found: Comparison) -> list[tuple[str, str]]:
     return list(dict.fromkeys(notes))
 
 
-def quality_section(found: Comparison) -> Iterator[Section]:
-    """What is odd about the data, where something is."""
-    notes = quality_notes(found)
-    if notes:
-        title = f"{plural(len(notes), 'note')} on data quality"
-        yield Section("quality", "Quality", title, "", (Notes(tuple(notes)),))
-
-
 def how_made(
     subject: Subject, command: str | None, files: Sequence[str], more: Sequence[Block]
 ) -> Section:
@@ -422,7 +416,7 @@ def how_made(
     notes = [
         ("Data", f"{data}; {plural(len(found.feature_names), 'feature')}"),
         ("Size", f"AUC of the angle {size:.3f} [{size.low:.3f}, {size.high:.3f}]"),
-        ("Words for size", "small from 0.56, medium from 0.64, large from 0.71"),
+        ("How to read it", HOW_TO_READ),
         ("p-value", f"{found.verdict.n_permutations:,} relabellings of {tested} rows"),
         ("Geometry", f"{g.span} span, {g.units} units, shrinkage {number(float(g.shrinkage))}, "
          f"pooling {number(float(g.pooling))}"),
@@ -431,6 +425,4 @@ def how_made(
         *(("Reading", str(note)) for note in found.warnings if note.code in READING),
         ("Version", f"cospan {found.version}"),
     ]  # fmt: skip
-    reading = f"{of_hundred(size)} in 100 is not {of_hundred(size)}% of the rows"
-    fold = Fold("How to read the size", reading, (Text(HOW_TO_READ),))
-    return made_section(command, notes, (*more, fold))
+    return made_section(command, notes, more)

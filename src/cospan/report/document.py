@@ -6,7 +6,7 @@ those of `writing`. Charts are drawn when it is made; texts are plain until a re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 
@@ -177,9 +177,3 @@ def made_section(
     code = [Text(command, code=True)] if command else []
     settings = Fold("Settings and versions", "to repeat it exactly", (Notes(tuple(notes)),))
     return Section("made", "How made", "How this was made", "", (*code, *more, settings))
-
-
-def unfolded(blocks: Iterable[Block]) -> Iterator[Block]:
-    """The blocks, and what is folded in their places."""
-    for block in blocks:
-        yield from unfolded(block.blocks) if isinstance(block, Fold) else (block,)

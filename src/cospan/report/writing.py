@@ -23,7 +23,7 @@ from cospan.errors import InputError, needed
 from cospan.monitoring import Monitoring
 
 from .comparison import comparison_document
-from .document import Block, Card, Document, Figures, Fold, Notes, Section, Table, Text, unfolded
+from .document import Block, Card, Document, Figures, Fold, Notes, Section, Table, Text
 from .monitoring import monitoring_document
 
 FOLDER = Path(__file__).parent / "page"
@@ -35,8 +35,8 @@ MOST_LINES, FIRST_ROWS, MORE_ROWS, MOST_NOTES, LONGEST = 60, 12, 5, 5, 160
 #: Characters that Markdown or HTML would act on.
 _ESCAPES = {ord(c): f"\\{c}" for c in "\\`*_[]|#~"}
 _ESCAPES |= {ord("<"): "&lt;", ord(">"): "&gt;", ord("&"): "&amp;"}
-#: The terminal: lines, findings and lines of facts of the short form; rows and cells of a table.
-SHORT, FINDINGS, FACTS, MOST_ROWS, NARROWEST = 15, 5, 3, 40, 8
+#: The terminal: lines, findings and lines of facts of the short form; rows of a table.
+SHORT, FINDINGS, FACTS, MOST_ROWS = 15, 5, 3, 40
 
 Line = tuple[str, str]  # style ("title", "head", "plain", "warn"), text
 
@@ -146,7 +146,9 @@ def cut(text: str, most: int) -> str:
     return f"{text[: at if at > most // 2 else most - 1]}…"
 
 
-def _items(blocks: Iterable[Block], most: int) -> Iterator[tuple[str, list[list[str]]]]:
+def _items(
+    blocks: Iterable[Block], most: int, folded: bool = False
+) -> Iterator[tuple[str, list[list[str]]]]:
     """What there is to read, as "text", a "list", or a "table" of at most some rows."""
     for block in blocks:
         if isinstance(block, Text):
@@ -157,6 +159,7 @@ def _items(blocks: Iterable[Block], most: int) -> Iterator[tuple[str, list[list[
             yield "list", [[one.title.removesuffix("."), one.text] for one in block.figures]
         elif isinstance(block, Fold):
             yield "text", [[f"{block.title}: {block.text}" if block.text else block.title]]
+            yield from _items(block.blocks, most, True) if folded else ()
         elif isinstance(block, Card):
             yield "text", [[f"{block.title} {block.lead}"]]
             yield "list", [[point.title] for point in block.points]
@@ -242,24 +245,11 @@ def terminal_lines(
     for section in document.sections if full else ():
         yield "plain", ""
         yield from _wrapped("head", section.title, width)
-        for kind, rows in _items(unfolded(section.blocks), MOST_ROWS):
-            if kind == "table":
-                yield from (("plain", f"  {row}") for row in _fitted(rows, width - 2))
-            else:
-                for row in rows:
-                    mark = "- " if kind == "list" else ""
-                    yield from _wrapped("plain", mark + ": ".join(row), width)
-
-
-def _fitted(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
-    """Columns side by side; the widest are cut until they fit."""
-    rows = [[printable(text) for text in row] for row in rows]
-    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    while wide and sum(wide) + 2 * (len(wide) - 1) > width and max(wide) > NARROWEST:
-        wide[wide.index(max(wide))] -= 1
-    for row in rows:
-        cells = (cut(cell, n).ljust(n) for cell, n in zip(row, wide, strict=True))
-        yield "  ".join(cells).rstrip()
+        for kind, rows in _items(section.blocks, MOST_ROWS, folded=True):
+            for row in rows:
+                mark = "" if kind == "text" else "- "
+                words = (" · " if kind == "table" else ": ").join(filter(None, row))
+                yield from _wrapped("plain", mark + words, width)
 
 
 def _wrapped(style: str, text: str, width: int) -> Iterator[Line]:
