@@ -9,7 +9,7 @@ import pytest
 from cospan import compare
 from cospan.data import EncodingPlan, encode, open_source
 from cospan.errors import CospanWarning
-from cospan.wording import sentence
+from cospan.wording.findings import sentence
 from opened import encoded
 
 N = 300

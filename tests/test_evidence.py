@@ -9,12 +9,13 @@ import pytest
 from scipy import stats
 from sklearn.datasets import load_diabetes
 
-from cospan import angle_histogram, compare, fisher_rao, hellinger, separation, shift_test, wording
+from cospan import angle_histogram, compare, fisher_rao, hellinger, separation, shift_test
 from cospan.errors import InputError
 from cospan.evidence import Finding, Fold, Reading, Size, find, size_of
 from cospan.evidence.size import delong, overlap, rank_auc
 from cospan.evidence.test import _rare_z
-from cospan.wording import of_hundred, sentence, size_sentence
+from cospan.wording.findings import _WRITERS, sentence
+from cospan.wording.results import of_hundred, size_sentence
 from mixed_tables import mixed, rng
 
 
@@ -755,7 +756,7 @@ def test_two_constants_differ_in_their_values():
 
 def test_no_kind_is_without_a_sentence():
     schema = {"only in", "renamed", "retyped", "lacking"}  # said by the data room
-    assert {one.kind for one in SENTENCES.values()} == set(wording._WRITERS) - schema
+    assert {one.kind for one in SENTENCES.values()} == set(_WRITERS) - schema
 
 
 def test_the_average_is_said_first_where_it_moved_by_a_standard_deviation():

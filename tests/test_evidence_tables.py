@@ -12,7 +12,7 @@ from cospan.base.text import chance, listed, number, pair_of, share_text
 from cospan.data import encode, open_source
 from cospan.evidence import IN_BOTH, find_changes
 from cospan.model import JointFrame
-from cospan.wording import value_text
+from cospan.wording.findings import value_text
 from mixed_tables import mixed, rng
 
 

@@ -47,7 +47,7 @@ from cospan.model_file import PROFILE, is_file_of, load, save
 from cospan.monitoring import Monitoring, Profile
 from cospan.monitoring import monitor as monitor_windows
 from cospan.report import format_of, terminal_lines, write
-from cospan.wording import window_sentences
+from cospan.wording.results import window_sentences
 
 SHOWN = 5  # windows in alarm that are printed, the last ones
 TABLES = (".csv", ".tsv", ".parquet", ".arrow")

@@ -20,7 +20,8 @@ from cospan.comparison import Comparison
 from cospan.errors import InputError
 from cospan.evidence import Finding
 from cospan.monitoring import Monitoring, Window
-from cospan.wording import SCHEMA, sentence, window_sentences
+from cospan.wording.findings import SCHEMA, sentence
+from cospan.wording.results import window_sentences
 
 SURE = 0.001  # p-value at which a finding is drift
 REPEATED = "repeated rows"

@@ -388,7 +388,7 @@ class Comparison:
         return write(self, path)
 
     def __str__(self) -> str:
-        from cospan.wording import comparison_sentences
+        from cospan.wording.results import comparison_sentences
 
         return "\n".join(comparison_sentences(self))
 

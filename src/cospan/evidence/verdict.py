@@ -317,7 +317,7 @@ class Verdict:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The verdict in words, most important first."""
-        from cospan.wording import verdict_sentences
+        from cospan.wording.results import verdict_sentences
 
         return verdict_sentences(self)
 

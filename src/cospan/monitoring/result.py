@@ -351,7 +351,7 @@ class Monitoring:
     @property
     def sentences(self) -> tuple[str, ...]:
         """What was found, in words, most important first."""
-        from cospan.wording import monitoring_sentences
+        from cospan.wording.results import monitoring_sentences
 
         return monitoring_sentences(self)
 
@@ -383,7 +383,7 @@ class Monitoring:
 
     def table(self) -> Record:
         """One entry for each window in every column: what `to_frame` shows."""
-        from cospan.wording import window_sentences
+        from cospan.wording.results import window_sentences
 
         windows = self.windows
         found: Record = {"window": [w.label for w in windows]}

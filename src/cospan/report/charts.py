@@ -370,16 +370,13 @@ def usual_range(
     return made.chart()
 
 
-def made_of(shares: Mapping[str, float], width: float = 1088) -> Chart:
-    """What the difference is made of, as one bar."""
+def made_of(shares: Mapping[str, float]) -> Chart:
+    """What the difference is made of, as one bar; the words are beside it."""
     said = [f"{share_text(share)} {name}" for name, share in shares.items()]
     starts = [0.0, *itertools.accumulate(shares.values())]
     marks = [Mark(f"p{k}", starts[k], max(starts[k + 1] - 0.004, starts[k]), 24, words)
              for k, words in enumerate(said)]  # fmt: skip
-    made = lanes(", ".join(said), [("", marks, "")], width, 24, below=24)
-    for start, share, words in zip(starts, shares.values(), said, strict=False):
-        made.text(width * start, 44, words if width * share > LETTER * len(words) else "", "n k")
-    return made.chart()
+    return lanes(", ".join(said), [("", marks, "")], 1088, 24).chart()
 
 
 def seen_from(items: Sequence[tuple[str, float, str]]) -> Chart:

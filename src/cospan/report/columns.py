@@ -22,15 +22,8 @@ from cospan.base.text import (
 from cospan.base.types import Floats
 from cospan.comparison import Comparison
 from cospan.evidence import OTHER, FeatureChange, Finding, PairChange
-from cospan.wording import (
-    SHARED,
-    TIMES,
-    changed_in,
-    sentence,
-    set_names,
-    smallest_words,
-    value_text,
-)
+from cospan.wording.findings import SHARED, TIMES, sentence, set_names, value_text
+from cospan.wording.results import changed_in, smallest_words
 
 from . import charts
 from .charts import LOOKS, short
@@ -42,12 +35,6 @@ MOST_COLUMNS, MOST_STILL = 40, 12
 PICTURED, CLEAR, MOST_FIGURES = 3, 0.05, 24
 #: The kind of rows to check that no set finds usual.
 NO_SET = "like no set"
-#: What a change is called in the table of columns, downwards and upwards where that matters.
-CHIPS = {
-    "mean": "lower/higher", "spread": "narrower/wider", "missing": "fewer missing/more missing",
-    "shape": "other form", "level": "other mix", "value": "one value", "rounding": "rounding",
-    "text": "text", "inside": "subgroup", "copy": "copy", "swap": "swapped",
-}  # fmt: skip
 
 
 class Side(NamedTuple):
@@ -133,7 +120,7 @@ def p_sign(p: float, permutations: int) -> str:
 def columns_section(subject: Subject) -> Section:
     """Every column: its change, its distribution, what it was and is, in words."""
     found, names = subject.found, subject.names
-    heads = {"Column": "name", "Change ↕": "chip", "Distribution": "chart",
+    heads = {"Column": "name", "Distribution": "chart",
              f"{names[0]} → {names[1]}": "pair",
              "In words" if found.verdict.differs else "Would be seen from": "words",
              "p ↕": "number"}  # fmt: skip
@@ -149,30 +136,11 @@ def columns_section(subject: Subject) -> Section:
 
 def _column(one: FeatureChange, subject: Subject) -> tuple[Cell | Chart | str | None, ...]:
     found, p = subject.found, one.p_adjusted
+    words = "" if one.finding is None else sentence(one.finding, found.verdict.sets, one.kind)
     if not found.verdict.differs:  # then nothing is to be said of changes
-        chip, words = Cell(), seen_from(one, found)[1]
-    else:
-        strength = abs(one.finding.z) if one.changed and one.finding is not None else 0.0
-        look = "strong chip" if one.changed else "quiet chip"
-        chip = Cell(_chip(one), look, value=strength if strength == strength else 0.0)
-        words = ""
-        moved = one.finding
-        # A plain average or share is what the values say already.
-        if moved is not None and not _is_level(moved) and (moved.kind != "mean" or moved.where):
-            words = sentence(moved, found.verdict.sets, one.kind)
+        words = seen_from(one, found)[1]
     sign = p_sign(p, found.verdict.n_permutations).removeprefix("= ") if p == p else ""
-    drawn = _distribution(one, subject)
-    return one.name, chip, drawn, values_of(one), words, Cell(sign, value=p)
-
-
-def _chip(one: FeatureChange) -> str:
-    finding = one.finding
-    if finding is None:
-        return "no change"
-    up = finding.b > finding.a
-    if finding.kind == "mean" and one.kind in ("date", "time of day"):
-        return "later" if up else "earlier"
-    return CHIPS.get(finding.kind, "relation").split("/")[-1 if up else 0]
+    return one.name, _distribution(one, subject), values_of(one), words, Cell(sign, value=p)
 
 
 def _distribution(one: FeatureChange, subject: Subject) -> Chart | None:

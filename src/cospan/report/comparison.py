@@ -8,22 +8,15 @@ from functools import partial
 
 import numpy as np
 
-from cospan import wording
 from cospan.base.text import listed, number, plural, quoted, share_text, shares_text
 from cospan.comparison import Comparison, RowToCheck
 from cospan.evidence import IN_BOTH, Finding, size_word
-from cospan.wording import (
-    SCHEMA,
-    SHOWN,
-    finding_sentences,
-    made_of_sentence,
-    of_hundred,
-    sentence,
-    value_text,
-)
+from cospan.wording import results
+from cospan.wording.findings import SCHEMA, finding_sentences, sentence, value_text
+from cospan.wording.results import SHOWN, made_of_sentence, of_hundred
 
 from . import charts
-from .charts import for_phones, short
+from .charts import short
 from .columns import (
     NO_SET,
     Subject,
@@ -132,11 +125,11 @@ def pair_card(subject: Subject) -> Card:
     elif not subject.named:
         side = (_examples(subject),)
     label = SHOWN.format("picture of each" if subject.pictures else "row from each set")
-    words = wording.interval_words(found.size)
+    words = results.interval_words(found.size)
     big = Fact(label, f"{of_hundred(found.size)} times in 100", words)
     logs = [np.log(group.kept.weights + 1e-9) for group in found.groups]
     hills = charts.hills([log[:, 1] - log[:, 0] for log in logs], subject.names)
-    return Card(wording.headline(found), wording.columns_lead(found), _keys(subject), big,
+    return Card(results.headline(found), results.columns_lead(found), _keys(subject), big,
                 (hills, charts.ruler(found.size)), tuple(_points(subject)), side,
                 side_first=subject.pictures)  # fmt: skip
 
@@ -150,11 +143,11 @@ def many_card(subject: Subject) -> Card:
     second = Figure(
         "How often one row of each is told apart,", text, charts.matrix(names, found.size_matrix)
     )
-    title = wording.headline(found)
-    said = [line for line in wording.comparison_sentences(found) if line != title]
+    title = results.headline(found)
+    said = [line for line in results.comparison_sentences(found) if line != title]
     if not subject.named:  # no findings on single columns
         said = said[: len(found.schema_changes) + 2]
-    points, lead = tuple(map(Figure, said)), wording.sets_lead(found)
+    points, lead = tuple(map(Figure, said)), results.sets_lead(found)
     return Card(title, lead, _keys(subject), points=points, side=(first, second))
 
 
@@ -236,7 +229,7 @@ def _facts(subject: Subject, notes: Sequence[tuple[str, str]]) -> Iterator[Fact]
     said = "of the farthest pair" if many else plural(n, "relabelling")
     tested = (f"p {p_sign(found.p, n)}", said) if found.p == found.p else ("no test", "few rows")
     yield Fact("How sure", *tested)
-    yield from _facts_of_many(subject) if many else _facts_of_pair(subject)
+    yield from () if many else _facts_of_pair(subject)
     rows = found.rows
     neither = sum(row.kind == NO_SET for row in rows)
     text = f"look like {'another' if many else 'the other'} set"
@@ -262,18 +255,6 @@ def _facts_of_pair(subject: Subject) -> Iterator[Fact]:
     elif pairs and subject.named:
         first = f"{quoted(pairs[0].first)} and {quoted(pairs[0].second)} first"
         yield Fact("Relations changed", f"{len(pairs):,}", first, "relations")
-
-
-def _facts_of_many(subject: Subject) -> Iterator[Fact]:
-    """How large the differences are, and how many columns differ."""
-    found = subject.found
-    sizes = [found.sizes[pair] for pair in found.by_size]
-    words = [size_word(size) for size in sizes]
-    text = f"{of_hundred(sizes[-1])} to {of_hundred(sizes[0])} in 100"
-    yield Fact("Sizes", f"{words.count(words[0])} of {len(words)} {words[0]}", text, "pairs")
-    if found.differing is not None and not subject.pictures:
-        counts = f"{len(wording.changed_in(found)):,} of {len(found.features):,}"
-        yield Fact("Columns that differ", counts, "in any pair", "columns" if subject.named else "")
 
 
 # ---- pairs of many sets ------------------------------------------------------------------------
@@ -374,7 +355,7 @@ def parts_section(subject: Subject) -> Iterator[Section]:
     shares = {PARTS[kind].format(things): share for kind, share in verdict.shares.items()}
     if shares and verdict.differs:
         lead = "; ".join(f"{share_text(share)} {name}" for name, share in shares.items())
-        drawn = for_phones(lambda width: charts.made_of(shares, width))
+        drawn = charts.made_of(shares)
         yield Section("parts", "Made of", made_of_sentence(verdict), f"{lead}.", (drawn,))
 
 

@@ -65,7 +65,6 @@ class Table(NamedTuple):
 
     heads: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    title: str = ""
 
     def texts(self, most: int) -> list[list[str]]:
         """The heads and the first rows, of the columns that have words."""
@@ -74,9 +73,7 @@ class Table(NamedTuple):
         return [heads, *([row[k].text for k in used] for row in self.rows[:most])]
 
 
-def table(
-    heads: Mapping[str, str], rows: Iterable[Sequence[Cell | Chart | str | None]], title: str = ""
-) -> Table:
+def table(heads: Mapping[str, str], rows: Iterable[Sequence[Cell | Chart | str | None]]) -> Table:
     """A table of columns that have something; `heads` says how the cells of each look."""
     made = []
     for row in rows:
@@ -88,7 +85,6 @@ def table(
     return Table(
         tuple(tuple(heads)[k] for k in used),
         tuple(tuple(row[k] for k in used) for row in made),
-        title,
     )
 
 

@@ -9,11 +9,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cospan import wording
 from cospan.base.text import listed, number, plural, quoted, share_text
 from cospan.evidence import Held
 from cospan.monitoring import Episode, Monitoring, Window
-from cospan.wording import of_hundred, set_names
+from cospan.wording import results
+from cospan.wording.findings import set_names
+from cospan.wording.results import of_hundred
 
 from . import charts
 from .charts import Drawing, Mark, for_phones, lanes, line, short
@@ -55,9 +56,9 @@ def monitoring_document(
     """The whole report of a monitoring."""
     from cospan._version import VERSION
 
-    rate, per, unit = number(found.rate), wording.per_text(found), wording.window_name(found)
+    rate, per, unit = number(found.rate), results.per_text(found), results.window_name(found)
     said = f"Over all columns, as long as {unit}s vary as those of the reference did. "
-    said = f"{said}{wording.noticed_sentence(found)}" if found.can_judge else ""
+    said = f"{said}{results.noticed_sentence(found)}" if found.can_judge else ""
     notes = [
         ("Reference", found.reference.name),
         ("Windows", str(found.every)),
@@ -70,7 +71,7 @@ def monitoring_document(
         *_columns_section(found),
         *_window_sections(found),
         _windows_section(found),
-        Section("promise", "False alarms", wording.promise_sentence(found), said),
+        Section("promise", "False alarms", results.promise_sentence(found), said),
         made_section(command, notes),
     )
     return Document(_card(found), sections, found.to_dict(), f"cospan {VERSION}")
@@ -79,14 +80,14 @@ def monitoring_document(
 def _labels(windows: Sequence[Window]) -> list[str]:
     """When windows begin, without the year where it is one for all."""
     years = {str(window.start)[:4] for window in windows}
-    return [wording.day_text(window.start, len(years) > 1) for window in windows]
+    return [results.day_text(window.start, len(years) > 1) for window in windows]
 
 
 # ---- the card ----------------------------------------------------------------------------------
 
 
 def _card(found: Monitoring) -> Card:
-    windows, (title, *lead), unit = found.windows, found.sentences, wording.window_name(found)
+    windows, (title, *lead), unit = found.windows, found.sentences, results.window_name(found)
     rows = sum(window.rows for window in windows)
     names = set_names((found.reference.name, found.name))
     names = ("reference", "watched") if names[0] == names[1] else names
@@ -96,23 +97,23 @@ def _card(found: Monitoring) -> Card:
     )
     labels, episodes = _labels(windows), found.episodes[::-1]
     points = []
-    for k, one in enumerate(episodes[: wording.MOST_EPISODES]):  # the title tells of the last one
-        points += [Figure(wording.episode_sentence(one))] if k else []
-        change = wording.change_sentence(one, found)
+    for k, one in enumerate(episodes[: results.MOST_EPISODES]):  # the title tells of the last one
+        points += [Figure(results.episode_sentence(one))] if k else []
+        change = results.change_sentence(one, found)
         points += [Figure(f"{change[:-1]} ({_called(one.alarm, found)}).")] if change else []
     drawn = for_phones(lambda width: _alarm_line(labels, windows, width), CARD)
     text = f"The line breaks where a {unit} cannot be judged."
     wide: list[Block] = [Figure(f"Each {unit}'s largest deviation; 1 = alarm.", text, drawn)]
     wide += [_episode_lanes(labels, found)] if episodes else []
-    lead = lead[max(0, min(len(episodes), wording.MOST_EPISODES) - 1) :][:LEAD]
+    lead = lead[max(0, min(len(episodes), results.MOST_EPISODES) - 1) :][:LEAD]
     return Card(title, " ".join(lead), keys, points=tuple(points), wide=tuple(wide),
                 facts=_facts(found))  # fmt: skip
 
 
 def _called(window: Window, found: Monitoring) -> str:
     """What a window is called in a sentence."""
-    day = wording.day_text(window.start)
-    return f"{wording.window_name(found)} of {day}" if found.every.timed else str(window)
+    day = results.day_text(window.start)
+    return f"{results.window_name(found)} of {day}" if found.every.timed else str(window)
 
 
 def _column(one: Episode) -> str:
@@ -120,25 +121,19 @@ def _column(one: Episode) -> str:
 
 
 def _facts(found: Monitoring) -> tuple[Fact, ...]:
-    windows, unit = found.windows, wording.window_name(found)
+    windows, unit = found.windows, results.window_name(found)
     judged = [window for window in windows if window.status == "judged"]
     alarms, other = sum(window.alarm for window in windows), len(windows) - len(judged)
     said = f"{other} more could not be judged" if other else f"every {unit} was judged"
     counts, name = f"{alarms} of {len(judged)}", f"{unit.capitalize()}s with an alarm"
     facts = [Fact(name, counts, said, "windows")]
     if found.episodes:
-        first, last = found.episodes[0], found.episodes[-1]
-        since = wording.day_text(first.alarm.start)
+        first = found.episodes[0]
+        since = results.day_text(first.alarm.start)
         facts.append(Fact("First alarm", since, _column(first), "window"))
-        now, since = "calm", "no episode runs"
-        if last.end is None:
-            now, since = _column(last), f"since {wording.day_text(last.start)}"
-        facts.append(Fact("Now", now, since, "columns"))
-    sized = [window for window in windows if window.size is not None]
-    if sized:
-        size = f"{of_hundred(sized[-1].size or math.nan)} in 100"
-        facts.append(Fact("Latest size", size, wording.day_text(sized[-1].start)))
-    rate = f"{number(found.rate)} {wording.per_text(found)}"
+        running = sum(one.end is None for one in found.episodes)
+        facts.append(Fact("Now", plural(running, "episode") if running else "calm", "", "columns"))
+    rate = f"{number(found.rate)} {results.per_text(found)}"
     return (*facts, Fact("False alarms to expect", rate, "all columns together", "promise"))
 
 
@@ -147,7 +142,7 @@ def _facts(found: Monitoring) -> tuple[Fact, ...]:
 
 def _columns_section(found: Monitoring) -> Iterator[Section]:
     """How far each column is from where it was while nothing alarmed, window by window."""
-    windows, unit = found.windows, wording.window_name(found)
+    windows, unit = found.windows, results.window_name(found)
     moved = list(dict.fromkeys(name for one in found.episodes for name in one.columns))
     names = dict.fromkeys([*moved, *(name for window in windows for name in window.columns)])
     rows = [row for name in names for row in _over_time(name, windows)][:MOST_COLUMNS]
@@ -203,12 +198,12 @@ def _window_sections(found: Monitoring) -> Iterator[Section]:
         name, card = cards[0]
         folds = (Fold(other[:1].upper() + other[1:], one.title, (one,)) for other, one in cards[1:])
         title, lead = f"The {name} against the reference", "The same card as for two files."
-        yield Section("window", f"First {wording.window_name(found)}", title, lead, (card, *folds))
+        yield Section("window", f"First {results.window_name(found)}", title, lead, (card, *folds))
 
 
 def _windows_section(found: Monitoring) -> Section:
     """Every window, the latest first, in a table."""
-    unit, rows = wording.window_name(found), list[tuple[Cell | str, ...]]()
+    unit, rows = results.window_name(found), list[tuple[Cell | str, ...]]()
     for window in reversed(found.windows):
         word = "alarm" if window.alarm else window.status if window.status != "judged" else ""
         level = "" if math.isnan(window.level) else f"{window.level:.2f}"
@@ -300,7 +295,7 @@ def _episode_lanes(labels: Sequence[str], found: Monitoring) -> Chart:
     rows: dict[str, list[Mark]] = {}
     for one in found.episodes:
         first, last = place.get(one.start, 0), place.get(one.end, len(labels) - 1)
-        words = wording.change_sentence(one, found).removesuffix(".")
+        words = results.change_sentence(one, found).removesuffix(".")
         said = f"{labels[first]} to {labels[last]}: {words or _column(one)}"
         marks = rows.setdefault(_column(one), [Mark("gr", 0, 1, 1)])
         marks.append(Mark("ep", first / len(labels), (last + 1) / len(labels), 18, said, words))
