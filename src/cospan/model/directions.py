@@ -23,10 +23,10 @@ import numpy as np
 import scipy.linalg
 
 from cospan.base import arrays
-from cospan.base.checks import as_count, as_option, is_real
+from cospan.base.checks import as_count, as_option
 from cospan.base.tables import make_dataframe
 from cospan.base.tolerance import at_infinity
-from cospan.base.types import Array, Bools, DataFrame, Floats, Index, Record
+from cospan.base.types import Array, DataFrame, Floats, Index, Record
 from cospan.decomposition import Blocks
 from cospan.errors import InputError
 from cospan.model.alignment import Alignment
@@ -249,16 +249,20 @@ def _log_cosh(x: Floats) -> Floats:
 # ---- some of the directions only --------------------------------------------------------------
 
 
-def truncated(frame: JointFrame, band: float | None, n: int | None) -> JointFrame:
-    """The frame with some of its directions only; see :meth:`JointFrame.truncate`."""
-    kept = _kept(frame, band, n)
-    if not kept.any():
-        raise InputError("No direction would be left; choose a narrower band.")
-    if kept.all() and (not frame.off_space_variance or band == 0):
+def truncated(frame: JointFrame, n: int) -> JointFrame:
+    """The frame with n of its directions only; see :meth:`JointFrame.truncate`."""
+    _check_count(n, frame.rank, "direction")
+    if n == frame.rank and not frame.off_space_variance:
         return frame
+    telling = np.abs(arrays.to_numpy(frame.angles) - math.pi / 4)
+    if frame.geometry.affine:
+        telling = arrays.to_numpy(frame.differences)
+    # Directions that only one set has are all equally far from 45°: the longer one goes first.
+    length = np.linalg.norm(arrays.to_numpy(frame.core), axis=1)
+    kept = np.isin(np.arange(frame.rank), np.lexsort((-length, -telling))[:n])
     index = np.flatnonzero(kept)
     r, k, _ = frame.blocks
-    dropped = frame.rank - len(index)
+    dropped = frame.rank - n
     core, inverse = arrays.pick(frame.core, index), arrays.pick(frame.inverse, index, axis=1)
     basis = frame.basis
     if basis is not None and frame.off_space_variance:
@@ -279,26 +283,6 @@ def truncated(frame: JointFrame, band: float | None, n: int | None) -> JointFram
         dropped=frame.dropped + dropped,
         typicality=None,  # what its training rows cost, left out, is not known
     )
-
-
-def _kept(frame: JointFrame, band: float | None, n: int | None) -> Bools:
-    """Mask of the directions to keep."""
-    distance = np.abs(arrays.to_numpy(frame.angles) - math.pi / 4)
-    if (band is None) == (n is None):
-        raise InputError("Give either band or n.")
-    if band is not None:
-        if not is_real(band) or not 0 <= band < math.pi / 4:
-            raise InputError(
-                f"band is {band!r}; it must lie in [0, {math.pi / 4:.4f}): radians, for instance "
-                "math.radians(10)."
-            )
-        return np.asarray(distance >= band)
-    _check_count(n, frame.rank, "direction")
-    if frame.geometry.affine:
-        distance = arrays.to_numpy(frame.differences)
-    # Directions that only one set has are all equally far from 45°: the longer one goes first.
-    length = np.linalg.norm(arrays.to_numpy(frame.core), axis=1)
-    return np.isin(np.arange(frame.rank), np.lexsort((-length, -distance))[:n])
 
 
 # ---- points -----------------------------------------------------------------------------------

@@ -441,17 +441,15 @@ class JointFrame(SetModel):
 
     # ---- some of the directions only ----------------------------------------------------------
 
-    def truncate(self, *, band: float | None = None, n: int | None = None) -> JointFrame:
+    def truncate(self, *, n: int) -> JointFrame:
         """This frame with some of its directions only: it scores faster, or sees less.
 
         Costs, θ, shares and `relational` are then those of the part of a sample that lies in the
-        kept directions; `outside` still means outside both sets. Give one of the two.
+        kept directions; `outside` still means outside both sets. Directions off the span of few
+        rows lie at 45° and go, too.
 
         Parameters
         ----------
-        band : float
-            Radians. Keep what discriminates: drop the directions within this of 45°, those off the
-            span of few rows included.
         n : int
             Keep what discriminates: the n directions with the largest part in the difference of
             the sets (in the linear span: those furthest from 45°).
@@ -465,7 +463,7 @@ class JointFrame(SetModel):
         >>> frame.truncate(n=17)
         JointFrame(181 rows against 180, 64 features, rank 17 of 58, shrinkage 0.05)
         """
-        return truncated(self.plain, band, n)
+        return truncated(self.plain, n)
 
 
 def _nothing_shared(chosen: Chosen, blocks: Blocks) -> tuple[Note, ...]:
