@@ -144,7 +144,7 @@ def test_suspicion_is_one_minus_the_probability_of_the_label():
     audit = LabelAudit.from_weights(weights, own, ["a", "b"])
     assert_allclose(audit.suspicion, 1 - weights[np.arange(400), own])
     assert audit.suggested.tolist() == np.array(["a", "b"])[weights.argmax(axis=1)].tolist()
-    assert audit.noise_rate == 0
+    assert audit.noise_rate < 0.02
     assert not audit.flagged.any()
 
 
@@ -325,7 +325,7 @@ def test_flips_in_one_direction_only_are_found(true_class):
         labels = y.copy()
         labels[rng.choice(np.flatnonzero(y == true_class), 30, replace=False)] = 1 - true_class
         wrong = labels != y
-        audit = audit_labels(X, labels)
+        audit = audit_labels(X, labels, precision=0.8)
         recalls.append(audit.flagged[wrong].mean())
         precisions.append(wrong[audit.flagged].mean())
     assert min(recalls) > 0.6

@@ -1,34 +1,28 @@
 """Labels that look wrong: rows that another class explains better than their own.
 
 How many labels are flipped, and which ones, is a matter of likelihood. A row x belongs to class t
-with the probability q_t(x). Its label is t with the probability 1-ε_t, and any other with
-ε_t/(K-1). So the label y is seen with the probability
+with the probability q_t(x). Its label is t with the probability 1-ε, and any other with ε/(K-1). So
+the label y is seen with the probability
 
-    (1-ε_y) q_y + Σ ε_t q_t/(K-1)  over t ≠ y        and is a flip, given that, by the sum's share
+    (1-ε) q_y + ε (1-q_y)/(K-1)                      and is a flip, given that, by the sum's share
 
 The q are those of the audited probabilities p with a gain and offsets of their own,
-q_k ∝ exp(gain·log p_k + bias_k): flips blur p, and the gain undoes that. Gain, biases and rates
-are a maximum-likelihood fit: no flips, one rate for all classes, or (sick people filed as healthy,
-never the other way round) a rate for each, where that explains the labels clearly better. Classes
-that overlap are fitted as well without flips: the rates come out near 0, and nothing stands out.
-
-Two cases the likelihood cannot decide. Classes that overlap leave no wide empty gap: rows on the
-far side of one are flips. And where a label hangs on things the columns do not show, many flips
-look like overlap: a rate above an eighth counts only where hardly any other row is on the wrong
-side.
+q_k ∝ exp(gain·log p_k + bias_k): flips blur p, and the gain undoes that. Gain and biases are a
+maximum-likelihood fit for each of some rates ε. No rate is decided upon: each counts as far as it
+explains the labels, times what is expected beforehand. Classes that overlap are explained as well
+without flips, and nothing stands out.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaincc, softmax
+from scipy.special import softmax
 
 from cospan.base import arrays
 from cospan.base.checks import as_rows, feature_names_of
@@ -42,23 +36,20 @@ from cospan.evidence import rank_auc
 from cospan.model import Given, RowsAgain, SetCosts, calibrated_weights
 from cospan.summary import Summary
 
-PRECISION = 0.8  # of the labels that are flagged so many should be flipped
+PRECISION = 0.5  # of the labels that are flagged so many should be flipped
 # Standard errors above chance that separate two classes. The shrinkage was chosen to separate
 # them, so the AUC of meaningless labels spreads a little more than it should: 1 % reach 3.
 _ERRORS_ABOVE_CHANCE = 3.0
-# By chance alone this share of clean sets shows flips at one rate, and rates of their own.
-_CHANCE, _CHANCE_OWN = 0.05, 0.02
-_LEAST_RATE, _LARGEST_RATE = 1e-6, 0.4  # above, there is no telling which labels are right
-# Above this, flips count only where at most so many other rows are on the wrong side.
-_MANY, _FEW_OTHERS = 0.12, 0.03
-# An empty gap between two classes: in units of the spread of both, and how far apart they are.
-_GAP, _APART = 0.5, 4.0
-_SURE = 12.0  # the logarithm of the odds at the edges of such a gap: next to certain
+#: Shares of flipped labels, and how probable they are beforehand: none at all is improbable in
+#: labels that are audited, and steps between others are as wide as their chances are high.
+_RATES = np.array([0.001, 0.003, 0.006, 0.01, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15])
+_CLEAN = 0.05
+#: How probable it is that all flips come from one class, from each; and of how many this is asked.
+_ONE_CLASS, _FEW_CLASSES = 0.02, 4
+# An empty gap between two classes: in units of the spread of both, and how far apart they are; the
+# logarithm of the odds at its edges, next to certain; and the most flips beyond one.
+_GAP, _APART, _SURE, _LARGEST = 0.5, 4.0, 12.0, 0.4
 _MOST_ROWS = 10_000  # that rates are fitted to: they give them to a fifth of a per cent
-# Gains, as multiples of the clean fit's, and rates to start from: flips hide how steep the
-# probabilities are, and there may be a second minimum near the clean fit.
-_STARTS = ((1.2, 0.02), (1.6, 0.05), (2.5, 0.1))
-_ONE_CLASS = (0.1, 1e-3)  # where all flips come from one class: of this one, and of the others
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +70,7 @@ class LabelAudit:
     #: its own; rows sum to 1
     weights: Floats = field(repr=False)
     classes: Values  # (K,)
-    noise_rate: float  # the estimated share of flipped labels; 0 without evidence for any
+    noise_rate: float  # the expected share of flipped labels
     #: Pairs of classes that left-out rows separate no better than chance
     inseparable: tuple[tuple[Any, Any], ...]
 
@@ -176,7 +167,7 @@ def audit_labels(
         Labels: numbers or text, of two or more classes with two or more rows each.
     precision : float in [0, 1]
         The share of the flagged labels that is expected to be flipped: it decides how many are
-        flagged. With 0.5 every second flag is one to correct, and more of the flips are found.
+        flagged. With 0.5 every second flag is one to correct; with 0.8 fewer flips are found.
     **given
         As for :meth:`cospan.JointFrame.fit`; with a curve where left-out rows ask for one and the
         classes are apart without it, too.
@@ -189,13 +180,12 @@ def audit_labels(
     >>> y[[10, 50, 500]] = [9, 1, 2]  # these were 0, 2 and 8
     >>> audit = audit_labels(X, y)
     >>> audit
-    LabelAudit(1,797 labels, 3 flagged)
-    >>> audit.to_frame("pandas").head(4).round(3)
+    LabelAudit(1,797 labels, 4 flagged)
+    >>> audit.to_frame("pandas").head(3).round(3)
        row  label  suggested  suspicion  flagged
     0   10      9          0      0.998     True
     1  500      2          8      0.986     True
     2   50      1          2      0.981     True
-    3   69      9          7      0.931    False
     """
     rows, names = _rows(X)
     labels, classes, own = _labels(y, rows.shape[0])
@@ -314,60 +304,71 @@ def _labels(y: object, n: int) -> tuple[Values, Values, Index]:
 
 
 class Flips(NamedTuple):
-    """What was found out about flipped labels."""
+    """What may be: rates of flips of each true class, how probable they are, and a fit to each."""
 
-    rates: Floats  # (K,): the share of each true class's labels that are flipped
-    gain: float
-    biases: Floats  # (K,): the first is 0
+    rates: Floats  # (m, K)
+    chances: Floats  # (m,)
+    gains: Floats
+    biases: Floats  # (m, K): the first of each is 0
 
-    def probabilities(self, weights: Floats) -> Floats:
-        """(n, K): the probability of each true class, whatever the label says."""
-        return np.asarray(softmax(self.gain * _logarithms(weights) + self.biases, axis=1))
+    def rate(self, weights: Floats) -> float:
+        """The expected share of flipped labels among rows of these weights."""
+        share = np.bincount(weights.argmax(axis=1), minlength=weights.shape[1]) / len(weights)
+        return float(self.chances @ self.rates @ share)
 
     def mislabelled(self, weights: Floats, own: Index) -> Floats:
         """(n,): the probability that a row's label is flipped."""
-        joint = self.probabilities(weights) * _label_given(self.rates, own)
-        total = joint.sum(axis=1)
-        joint[np.arange(len(own)), own] = 0
-        other, none = joint.sum(axis=1), np.zeros(len(own))
-        return np.asarray(np.divide(other, total, out=none, where=total > 0))
-
-    def rate(self, weights: Floats) -> float:
-        """The share of flipped labels among rows of these weights, whatever their labels."""
-        return float((self.probabilities(weights) @ self.rates).mean()) if len(weights) else 0.0
+        logs, found = np.log(np.maximum(weights, NOT_ZERO)), np.zeros(len(own))
+        rows = np.arange(len(own))
+        for rates, chance, gain, bias in zip(*self, strict=True):
+            if chance > 0 and rates.any():
+                joint = softmax(gain * logs + bias, axis=1) * _label_given(rates, own)
+                seen = np.maximum(joint.sum(axis=1), NOT_ZERO)
+                found += chance * np.maximum(1 - joint[rows, own] / seen, 0.0)
+        return found
 
 
 def fit_flips(weights: Floats, own: Index) -> Flips:
-    """Estimate the rates of flips and the probabilities behind them, from left-out weights (n, K).
+    """How probable rates of flips are, from left-out weights (n, K), and the fits behind that.
 
     >>> lean = np.append(np.linspace(0.001, 0.5, 50), np.linspace(0.5, 0.999, 50))
     >>> own = np.repeat([0, 1], 50)
     >>> weights = np.column_stack([1 - lean, lean])
-    >>> fit_flips(weights, own).rate(weights)
-    0.0
     >>> own[[3, 95]] = 1, 0
     >>> flips = fit_flips(weights, own)
     >>> np.flatnonzero(flips.mislabelled(weights, own) > 0.5).tolist()
     [3, 95]
     """
-    K = weights.shape[1]
-    step = -(-len(own) // _MOST_ROWS) or 1
-    own, x = own[::step], _logarithms(weights[::step])
+    from scipy.optimize import minimize  # slow to import
+
+    K, step = weights.shape[1], -(-len(own) // _MOST_ROWS) or 1
+    own, x = own[::step], np.log(np.maximum(weights[::step], NOT_ZERO))
     x = x - x.mean(axis=1, keepdims=True)
     middle = x.mean(axis=0)
     size = float(np.sqrt(np.square(x - middle).sum(axis=1).mean())) if len(x) else 0.0
     if K == 1 or not size > 0:
-        return Flips(np.zeros(K), 1.0, np.zeros(K))
+        return Flips(np.zeros((1, K)), np.ones(1), np.zeros(1), np.zeros((1, K)))
     if K == 2 and (across := _across_a_gap(x[:, 1] - x[:, 0], own)) is not None:
         return across
-    found = _explained((x - middle) / size, own, np.append(size, middle[1:] - middle[0]))
-    gain = float(found[0]) / size
-    biases = np.append(0.0, found[1:K]) - gain * middle
-    flips = Flips(_rates_of(found, K), gain, biases - biases[0])
-    rate, wrong = flips.rate(weights), float(np.mean(x.argmax(axis=1) != own))
-    if rate > _MANY and wrong - rate > _FEW_OTHERS:
-        return flips._replace(rates=np.zeros(K))
-    return flips
+    z, begin = (x - middle) / size, np.append(size, middle[1:] - middle[0])
+    bounds = [(0.0, None), *[(None, None)] * (K - 1)]
+    # Of few classes all flips may come from one: sick people filed as healthy.
+    who = [np.ones(K), *np.eye(K)] if K <= _FEW_CLASSES else [np.ones(K)]
+    tried, fits, logs = [np.zeros(K), *(rate * one for one in who for rate in _RATES)], [], []
+    for rates in tried:
+        start = fits[-1] if fits and rates.sum() > tried[len(fits) - 1].sum() else begin
+        fit = minimize(
+            _surprise, start, (z, own, rates), jac=True, method="L-BFGS-B", bounds=bounds
+        )
+        fits.append(fit.x)
+        logs.append(-len(own) * fit.fun)
+    parameters = np.array(fits)
+    gains = parameters[:, 0] / size
+    biases = np.column_stack([np.zeros(len(fits)), parameters[:, 1:]]) - np.outer(gains, middle)
+    parts = [1 - _ONE_CLASS * (len(who) - 1), *[_ONE_CLASS] * (len(who) - 1)]
+    prior = np.append(_CLEAN, (1 - _CLEAN) * np.outer(parts, _RATES / _RATES.sum()))
+    chances = softmax(np.array(logs) + np.log(prior))
+    return Flips(np.array(tried), chances, gains, biases - biases[:, :1])
 
 
 def _across_a_gap(odds: Floats, own: Index) -> Flips | None:
@@ -383,47 +384,17 @@ def _across_a_gap(odds: Floats, own: Index) -> Flips | None:
     spread = 1.4826 * sum(float(np.median(side)) for side in away)
     wide = edges[1] - edges[0] >= _GAP * spread and middles[1] - middles[0] >= _APART * spread
     rates = np.array([np.mean(own[second == k] != k) for k in (0, 1)])
-    if not (wide and spread > 0) or rates.max() > _LARGEST_RATE:
+    if not (wide and spread > 0) or rates.max() > _LARGEST:
         return None
     gain = 2 * _SURE / (edges[1] - edges[0])
-    return Flips(rates, gain, np.array([0.0, -gain * (edges[0] + edges[1]) / 2]))
+    bias = -gain * (edges[0] + edges[1]) / 2
+    return Flips(rates[None], np.ones(1), np.array([gain]), np.array([[0.0, bias]]))
 
 
-def _explained(z: Floats, own: Index, start: Floats) -> Floats:
-    """The simplest of three fits that explains the labels: no flips, one rate, a rate each."""
+def _surprise(parameters: Floats, z: Floats, own: Index, rates: Floats) -> tuple[float, Floats]:
+    """Mean of -log P(label) at some rates of flips, smoothed, and its gradient."""
     n, K = z.shape
-    clean, surprise = _best_fit(z, own, [start])
-    one = [[steeper * clean[0], *clean[1:], math.log(guess)] for steeper, guess in _STARTS]
-    shared, with_one = _best_fit(z, own, one)
-    # All flips come from one class, or from each its share.
-    guesses = np.log(np.where(np.eye(K, dtype=bool), *_ONE_CLASS))
-    each = [[_STARTS[1][0] * clean[0], *clean[1:], *rates] for rates in guesses]
-    apart, with_each = _best_fit(z, own, [*each, [*shared[:K], *[shared[K]] * K]])
-    best, less, more = clean, surprise, K
-    if _chance_of(2 * n * (surprise - with_one), 1) < _CHANCE:
-        best, less, more = shared, with_one, K - 1
-    return apart if _chance_of(2 * n * (less - with_each), more) < _CHANCE_OWN else best
-
-
-def _best_fit(z: Floats, own: Index, starts: Sequence[ArrayLike]) -> tuple[Floats, float]:
-    """Gain, biases and (where the starts have them) log rates of the best fit; its surprise."""
-    from scipy.optimize import minimize  # slow to import
-
-    K, found = z.shape[1], []
-    for start in map(np.asarray, starts):
-        rates = [(math.log(_LEAST_RATE), math.log(_LARGEST_RATE))] * (len(start) - K)
-        bounds = [(0.0, None), *[(None, None)] * (K - 1), *rates]
-        x = minimize(_surprise, start, (z, own), jac=True, method="L-BFGS-B", bounds=bounds).x
-        q = softmax(x[0] * z + np.append(0.0, x[1:K]), axis=1)
-        found.append((np.asarray(x), -float(np.log(_seen(q, own, _rates_of(x, K))).mean())))
-    return min(found, key=lambda one: one[1])
-
-
-def _surprise(parameters: Floats, z: Floats, own: Index) -> tuple[float, Floats]:
-    """Mean of -log P(label), smoothed, and its gradient."""
-    n, K = z.shape
-    rates = _rates_of(parameters, K)
-    q = softmax(parameters[0] * z + np.append(0.0, parameters[1:K]), axis=1)
+    q = softmax(parameters[0] * z + np.append(0.0, parameters[1:]), axis=1)
     given = _label_given(rates, own)
     seen = np.maximum(np.sum(q * given, axis=1), NOT_ZERO)
     # A trace of the other classes at every row, one row's worth in all, keeps the gain of
@@ -433,20 +404,8 @@ def _surprise(parameters: Floats, z: Floats, own: Index) -> tuple[float, Floats]
     value = -(1 - K * trace) * np.log(seen).mean() - trace * logs.sum(axis=1).mean()
     # d seen/d score_k = q_k (P(label | k) - seen)
     by_score = -(1 - K * trace) * q * (given / seen[:, None] - 1) + trace * (K * q - 1)
-    by_rate = q / ((K - 1) * seen[:, None])
-    rows = np.arange(n)
-    by_rate[rows, own] = -q[rows, own] / seen
-    by_rate = -(1 - K * trace) * by_rate.sum(axis=0) * rates
-    extra = len(parameters) - K
-    of_rates = [by_rate.sum()] if extra == 1 else by_rate[:extra].tolist()
-    gradient = [np.sum(by_score * z), *by_score[:, 1:].sum(axis=0), *of_rates]
+    gradient = [np.sum(by_score * z), *by_score[:, 1:].sum(axis=0)]
     return float(value), np.array(gradient) / n
-
-
-def _rates_of(parameters: Floats, K: int) -> Floats:
-    """(K,): none, one for all or one for each class."""
-    rates = np.exp(parameters[K:]) if len(parameters) > K else np.zeros(1)
-    return np.array(np.broadcast_to(rates, (K,)))
 
 
 def _label_given(rates: Floats, own: Index) -> Floats:
@@ -454,23 +413,3 @@ def _label_given(rates: Floats, own: Index) -> Floats:
     given = np.tile(rates / max(len(rates) - 1, 1), (len(own), 1))
     given[np.arange(len(own)), own] = 1 - rates[own]
     return np.asarray(given)
-
-
-def _seen(q: Floats, own: Index, rates: Floats) -> Floats:
-    """The probability of each row's label."""
-    return np.asarray(np.maximum(np.sum(q * _label_given(rates, own), axis=1), NOT_ZERO))
-
-
-def _chance_of(gained: float, rates: int) -> float:
-    """Chance that as many rates, none of which can be negative, gain that much for nothing.
-
-    Each is at its end, 0, with a chance of one half: chi-squares of 0 to `rates` degrees, mixed.
-    """
-    if gained <= 0:
-        return 1.0
-    mixed = [math.comb(rates, j) * float(gammaincc(j / 2, gained / 2)) for j in range(1, rates + 1)]
-    return math.ldexp(math.fsum(mixed), -rates)
-
-
-def _logarithms(weights: Floats) -> Floats:
-    return np.log(np.maximum(weights, NOT_ZERO))
