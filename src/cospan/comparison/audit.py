@@ -354,7 +354,8 @@ def fit_flips(weights: Floats, own: Index) -> Flips:
     bounds = [(0.0, None), *[(None, None)] * (K - 1)]
     # Of few classes all flips may come from one: sick people filed as healthy.
     who = [np.ones(K), *np.eye(K)] if K <= _FEW_CLASSES else [np.ones(K)]
-    tried, fits, logs = [np.zeros(K), *(rate * one for one in who for rate in _RATES)], [], []
+    fits: list[Floats] = []
+    tried, logs = [np.zeros(K), *(rate * one for one in who for rate in _RATES)], []
     for rates in tried:
         start = fits[-1] if fits and rates.sum() > tried[len(fits) - 1].sum() else begin
         fit = minimize(

@@ -45,7 +45,7 @@ IN_BOTH = "in both"
 MOST_GIVEN = 50
 #: Another unit: the sets' Kolmogorov-Smirnov distance is at least this, and vanishes with a factor
 #: whose logarithm is beyond the other.
-APART, SCALED = 0.5, 0.3
+APART, SCALED = 0.5, 1.6
 #: What chance would give less often is noted: blanks around values, levels of one set alone.
 BY_CHANCE = 0.001
 
