@@ -19,7 +19,6 @@ from cospan import JointFrame, Summary, compare
 from cospan.data import encode, open_source
 from cospan.distributed import _for_workers
 from cospan.errors import InputError
-from cospan.summary import SummaryOptions, of_chunks, of_rows
 
 # A cluster of Dask's leaves sockets to the garbage collector now and then: not ours to close.
 needs_cluster = pytest.mark.filterwarnings(
@@ -60,26 +59,6 @@ def test_the_sample_is_of_all_rows_and_knows_their_numbers():
     assert len(set(sample.index)) == 100
     assert_allclose(X[sample.index], sample.rows)
     assert sample.index.min() < 70 < 430 < sample.index.max()
-
-
-@pytest.mark.parametrize("kind", ["array", "unknown lengths", "table"])
-@pytest.mark.parametrize("size", [70, 501])
-def test_numbered_rows_draw_the_same_sample_wherever_they_are(kind, size):
-    """The number that a row draws depends on the seed and its place, not on who reads it."""
-    X = rows(900)
-    options = SummaryOptions(sample_size=80, seed=3, first_row=0)
-    here = of_chunks(iter(np.array_split(X, 7)), options)
-    there = lazy(X, size)
-    if kind == "table":
-        there = dd.from_dask_array(there)
-    if kind == "unknown lengths":
-        there = there[there[:, 0] < np.inf]
-    found = of_rows(there, None, options).sample
-    assert_allclose(found.rows, here.sample.rows)
-    assert found.index.tolist() == here.sample.index.tolist()
-    smaller = of_rows(there, None, options._replace(sample_size=20)).sample
-    assert found.index[:20].tolist() == smaller.index.tolist()  # a part of the larger one
-    assert smaller.bound == found.priority[19]
 
 
 def test_weights_go_with_their_rows():

@@ -55,7 +55,7 @@ def test_very_wide_data_has_two_folds_unless_its_rows_are_few():
 @pytest.mark.parametrize("exact", [True, False])
 def test_folds_merge_to_the_summary_of_all_rows(n, d, exact):
     X = np.random.default_rng(0).normal(5, 2, size=(n, d))
-    builder = SummaryBuilder(SummaryOptions(exact, sample_size=100, first_row=0), n_folds=5)
+    builder = SummaryBuilder(SummaryOptions(exact, sample_size=100, numbered=True), n_folds=5)
     for start in range(0, n, 7):
         builder.take(X[start : start + 7])
     folds, dealt = builder.folded(), dealt_by_number(np.arange(n), 5)

@@ -1,22 +1,10 @@
 """cospan: compare datasets by their geometry.
 
-How the data flows, in order:
-
-1. `data` reads anything as rows in chunks, with names; tables of mixed columns by an encoding
-   plan learned from all sets.
-2. `Summary` turns the rows of a set into a small thing (count, mean, triangular factor) that
-   merges with others.
-3. `model` brings K summaries into common units, chooses what is left to the data by exact
-   leave-one-out, and says what a sample costs each set.
-4. `JointFrame` decomposes two of them together, by the `gsvd`: directions that only A has, those
-   both share, those only B has, and how far the means are apart along each.
-5. `frame.align(Z)` gives every sample its `Alignment`: the angle θ, 0° for A, 90° for B.
-6. `evidence` says whether two sets differ, how much and in what; `sensitivity` how much that
-   depends on the choices made; `directions`, `attribution` and `procrustes` what they
-   are made of; `audit_labels` whose label looks wrong.
-7. `compare` runs the whole pipeline in one call, for two or more sets;
-   `AlignmentAngleClassifier` brings it to scikit-learn, `report` and `plots` show it, and `cli`
-   is the command line.
+`data` reads anything as rows in chunks. `summary` turns the rows of a set into something small that
+merges. `model` brings summaries of K sets into common units and says what a sample costs each set;
+a `JointFrame` decomposes two of them by the `gsvd`, and gives every sample its angle. `evidence`
+says whether sets differ, how much and in what. `compare` and `monitor` run all of it in one call;
+`report`, `plots` and `cli` show it.
 """
 
 from importlib import import_module

@@ -45,11 +45,10 @@ def summary_of(X: Lazy, make: Maker, options: SummaryOptions, sample_weight: obj
 
     blocks = row_blocks(X, options.name)
     n, weights = len(blocks), split_weights(sample_weight, blocks)
-    numbers = None if options.first_row is None else first_rows(X, blocks)
     leaf, node = dask.delayed(_of_block, pure=False), dask.delayed(_merged, pure=False)
     shared = dask.delayed(make)  # once in the graph, not once per block
     parts = [
-        leaf(block, weights[i], shared, _options_of(i, n, options, numbers))
+        leaf(block, weights[i], shared, _options_of(i, n, options))
         for i, block in enumerate(blocks)
     ]
     while len(parts) > 1:
@@ -73,15 +72,11 @@ def _merged(parts: list[Any]) -> Any:
     return reduce(add, there) if there else None
 
 
-def _options_of(
-    i: int, n_blocks: int, options: SummaryOptions, numbers: list[int] | None
-) -> SummaryOptions:
+def _options_of(i: int, n_blocks: int, options: SummaryOptions) -> SummaryOptions:
     """Draws of its own for each block, and a name: the rows that messages count are its own."""
     if n_blocks > 1:
         options = options._replace(name=f"{options.name} (block {i} of {n_blocks}, from 0)")
-    if numbers is None or options.first_row is None:
-        return options._replace(seed=options.seed + i)
-    return options._replace(first_row=options.first_row + numbers[i])
+    return options._replace(seed=options.seed + i)
 
 
 def through(mapping: RowMap) -> Maker:
@@ -110,18 +105,6 @@ def row_blocks(X: Lazy, name: str) -> list[Lazy]:
 def _in_rows(X: Lazy) -> Lazy:
     """A Dask array with all columns in each block."""
     return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
-
-
-def first_rows(X: Lazy, blocks: list[Lazy]) -> list[int]:
-    """The number of each block's first row: known for arrays, counted by the workers for tables."""
-    if hasattr(X, "columns"):
-        # One column is enough to count by, and Parquet files then give no other.
-        narrow = list(X[[X.columns[0]]].to_delayed())
-        sizes = _lengths(narrow if len(narrow) == len(blocks) else blocks)
-    else:
-        sizes = X.chunks[0]
-        sizes = _lengths(blocks) if np.isnan(sizes).any() else sizes
-    return [0, *np.cumsum(sizes)[:-1].tolist()]
 
 
 def _lengths(blocks: list[Lazy]) -> tuple[int, ...]:

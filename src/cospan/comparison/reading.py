@@ -135,7 +135,7 @@ def read_sets(opened: Opened, exact: bool, progress: Progress | None) -> ReadSet
     studied = rows_within(STUDIED_BYTES, first.n_features, STUDIED_ROWS)
     growing = [
         SummaryBuilder(
-            SummaryOptions(exact, studied, SAMPLE_SEED, name, first_row=0),
+            SummaryOptions(exact, studied, SAMPLE_SEED, name, numbered=True),
             n_folds=n_folds,
             feature_names=first.feature_names,
             small=opened.by_class,

@@ -20,7 +20,7 @@ from cospan.base.checks import (
     check_same_library,
     feature_names_of,
 )
-from cospan.base.types import Array, Floats, Index
+from cospan.base.types import Array, Floats
 from cospan.errors import InputError
 from cospan.summary.folds import FoldedSummary, dealt_by_number
 from cospan.summary.sample import Reservoir, RowSample, WeightedRows, rows_within
@@ -51,16 +51,15 @@ THREADED_FEATURES = 128
 class SummaryOptions(NamedTuple):
     """How to make a summary; see :meth:`cospan.Summary.of` for all but the last.
 
-    With `first_row`, the number of the first row among all that are to be merged, the sample is a
-    function of the seed and the rows' numbers, however they are cut: at once, in chunks, or by
-    workers. Without it, summaries made apart draw apart.
+    With `numbered` the sample is a function of the seed and the rows' running numbers; without
+    it, summaries made apart draw apart.
     """
 
     exact: bool = True
     sample_size: int = 2000
     seed: int = 0
     name: str = "X"
-    first_row: int | None = None
+    numbered: bool = False
 
 
 class SummaryBuilder:
@@ -121,13 +120,10 @@ class SummaryBuilder:
         if len(self._folds) == 1:
             self._folds[0].add(rows, weights, reused=reused)
         else:
-            dealt = self._dealt(self.count + np.arange(n))
+            dealt = dealt_by_number(self.count + np.arange(n), len(self._folds))
             for number, fold in enumerate(self._folds):
                 fold.add(arrays.pick(rows, dealt == number), None, reused=False)
         self.count += n
-
-    def _dealt(self, numbers: Index) -> Index:
-        return dealt_by_number((self.options.first_row or 0) + numbers, len(self._folds))
 
     def finish(self) -> Summary:
         """The summary of all rows that were added."""
@@ -139,7 +135,7 @@ class SummaryBuilder:
             raise InputError("There are no rows to summarise; at least one sample is needed.")
         sample = RowSample.drawn(self._sample, int(self._first.shape[1]))
         parts = tuple(self._summary_of(one, sample) for one in self._folds)
-        return FoldedSummary(parts, sample, self._dealt(sample.index))
+        return FoldedSummary(parts, sample, dealt_by_number(sample.index, len(self._folds)))
 
     def _summary_of(self, rows: BlockSums, sample: RowSample) -> Summary | None:
         if rows.count == 0:
@@ -161,9 +157,8 @@ class SummaryBuilder:
 def _reservoir_of(rows: Array, options: SummaryOptions) -> Reservoir[WeightedRows]:
     """What samples rows of which these are the first."""
     size = rows_within(SAMPLE_BYTES, rows.shape[1], options.sample_size, fewest=0)
-    if options.first_row is not None:
-        stream = np.random.PCG64(options.seed)  # one step for each number drawn
-        return Reservoir(size, np.random.Generator(stream.advance(options.first_row)))
+    if options.numbered:
+        return Reservoir(size, options.seed)
     # Summaries made apart must draw apart, or merging them would favour the rows whose number
     # happens to be lucky: the first row's bytes tell them apart.
     first = zlib.crc32(arrays.to_numpy(rows[0, :]).tobytes())
