@@ -212,13 +212,11 @@ def npz_rows(path: Path, part: str | None, options: Options) -> ArrayRows:
         members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
     sizes = {info.filename.removesuffix(".npy"): info.file_size for info in members}
     candidates = [n for n in sizes if n == part or (part is None and n != options.label)]
-    if not candidates:
-        wanted = "" if part is None else f" {part!r}"
-        raise SourceError(f"{path}: holds no array{wanted} (but {listing(list(sizes))}).")
-    if len(candidates) > 1:
+    if len(candidates) != 1:
+        asked = "" if part is None else f", not {part!r}"
         raise SourceError(
-            f"{path}: holds the arrays {listing(candidates)}; say which one, as in "
-            f"{path.name}::{candidates[0]}."
+            f"{path}: holds {listing(list(sizes)) or 'no arrays'}{asked}; name one that it holds, "
+            f"as in {path.name}::{next(iter(sizes), 'x')}."
         )
 
     def array(member: str) -> Values:

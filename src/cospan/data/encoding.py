@@ -154,16 +154,18 @@ def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Sou
             "their names, so give both the same."
         )
     learned = [learn_table(table, name, forced) for table, name in zip(tables, names, strict=True)]
-    sets = [one for ones in learned for one in ones]
+    sets = [pair for ones in learned for pair in ones.items()]
     changes = only_in_some(columns, names, learned)
     asked = {column for table in tables for column in table.options.keep}
     if all(table.options.columns is not None for table in tables):
         asked |= shared
     plans: list[ColumnPlan] = []
     made: list[ColumnPlan] = []  # of dates
-    parts = {c: [one.columns[c] for one in sets] for c in columns[0] if c in shared}
+    parts = {c: [own[c] for _, own in sets] for c in columns[0] if c in shared}
     for column, own in parts.items():
-        plan, change = decide_column(own, asked=column in asked, names=[one.name for one in sets])
+        plan, change = decide_column(
+            own, asked=column in asked, names=[called for called, _ in sets]
+        )
         plans.append(plan)
         changes += [] if change is None else [change]
         clock = clock_of(plan, own) if plan.kind in ("date", "time") else None
@@ -175,7 +177,13 @@ def _encoded_together(tables: Sequence[Table], names: Sequence[str]) -> list[Sou
     left = [ColumnPlan(column, "left out", SCHEMA) for column in sorted(alone)]
     left += [ColumnPlan(column, "left out", DROPPED) for column in dropped]
     whole = EncodingPlan((*shortened(plans), *made, *left))
-    profiles = [tuple(one.profile(whole) for one in ones) for ones in learned]
+    profiles = [
+        tuple(
+            {c.name: own[c.name].profile(c) for c in whole.columns if c.name in own}
+            for own in ones.values()
+        )
+        for ones in learned
+    ]
     if not whole.used:
         why = " ".join(map(str, (*changes, *whole.not_compared())))
         raise InputError(f"{together}: no column is left to compare. {why}".rstrip())

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from cospan.base.rows import mixed
 from cospan.base.types import Floats
 
 from .columns import PLAIN, READINGS, coded, family, numbers, pa, parsed, pc, plain_values
-from .plan import ColumnPlan, ColumnProfile, EncodingPlan, SchemaChange, SetProfile
+from .plan import ColumnPlan, ColumnProfile, SchemaChange
 from .source import CHUNK_BYTES, LEARN_ROWS, Chunk, Table, absurd, all_usual, joined
 
 #: A sample has at most so many rows, and takes about so many bytes.
@@ -238,6 +238,10 @@ class Held:
         )
 
 
+#: What the columns of a set hold, by their names.
+Columns: TypeAlias = dict[str, Held]
+
+
 def _reading(column: ColumnPlan) -> str:
     return column.reading or PLAIN.get(column.kind, "iso date")
 
@@ -245,20 +249,8 @@ def _reading(column: ColumnPlan) -> str:
 # ---- samples of tables -------------------------------------------------------------------------
 
 
-class SetSample(NamedTuple):
-    """What the columns of one set hold."""
-
-    name: str
-    columns: dict[str, Held]
-
-    def profile(self, plan: EncodingPlan) -> SetProfile:
-        """The same as plain numbers, left-out columns too."""
-        own = [column for column in plan.columns if column.name in self.columns]
-        return {column.name: self.columns[column.name].profile(column) for column in own}
-
-
-def learn_table(table: Table, name: str, forced: Mapping[str, str]) -> list[SetSample]:
-    """One pass: what the columns hold, for each class where the rows are of several."""
+def learn_table(table: Table, name: str, forced: Mapping[str, str]) -> dict[str, Columns]:
+    """One pass: what the columns hold, by the names of classes where the rows are of several."""
     sample, step = _sample(table)
     parts = {name: sample.rows}
     if sample.labels is not None:
@@ -273,10 +265,7 @@ def learn_table(table: Table, name: str, forced: Mapping[str, str]) -> list[SetS
         declared = family(kind) == "dictionary"
         return Held(column, array, forced.get(column, ""), declared=declared, step=step)
 
-    return [
-        SetSample(called, {c: held(c, rows) for c in table.columns})
-        for called, rows in parts.items()
-    ]
+    return {called: {c: held(c, rows) for c in table.columns} for called, rows in parts.items()}
 
 
 def _sample(table: Table) -> tuple[Chunk, int]:
@@ -291,7 +280,10 @@ def _sample(table: Table) -> tuple[Chunk, int]:
         seen += len(places)
         block = block._replace(ids=mixed(np.ones(1, np.uint64), places))
         kept.append(_thinned(block, step))
-        while _too_much(kept):
+        while (
+            sum(len(one.ids) for one in kept) > SAMPLE_ROWS
+            or sum(one.rows.nbytes for one in kept) > SAMPLE_BYTES
+        ):
             fewer = [_thinned(one, 2 * step) for one in kept]
             if not any(len(one.ids) for one in fewer):  # the last rows stay, however long
                 break
@@ -303,16 +295,11 @@ def _thinned(block: Chunk, step: int) -> Chunk:
     return block if step == 1 else block.take(block.ids % np.uint64(step) == 0)
 
 
-def _too_much(kept: Sequence[Chunk]) -> bool:
-    rows, held = sum(len(one.ids) for one in kept), sum(one.rows.nbytes for one in kept)
-    return rows > SAMPLE_ROWS or held > SAMPLE_BYTES
-
-
 # ---- columns of other names --------------------------------------------------------------------
 
 
 def only_in_some(
-    columns: Sequence[Sequence[str]], names: Sequence[str], learned: Sequence[list[SetSample]]
+    columns: Sequence[Sequence[str]], names: Sequence[str], learned: Sequence[dict[str, Columns]]
 ) -> list[SchemaChange]:
     """Columns that not every set has; those that are one under two names are found out."""
     having: dict[str, list[int]] = {}
@@ -320,7 +307,7 @@ def only_in_some(
         for column in own:
             having.setdefault(column, []).append(k)
     some = {column: ks for column, ks in having.items() if len(ks) < len(columns)}
-    held = {c: [one.columns[c] for k in ks for one in learned[k]] for c, ks in some.items()}
+    held = {c: [own[c] for k in ks for own in learned[k].values()] for c, ks in some.items()}
     # Columns of the first set and those of all others that hold the same values, one to one.
     fits = [
         (first, second)

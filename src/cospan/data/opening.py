@@ -133,7 +133,7 @@ def open_source(obj: Data, *, name: str | None = None, **options: Option) -> Sou
         that can be sliced (h5py, zarr), any dataframe or object that streams Arrow (pandas, polars,
         DuckDB, Hugging Face datasets), a Dask array or dataframe, a Source or Table (returned as it
         is), the path of a file or folder (``.csv .tsv .parquet .arrow .feather .npy .npz``, IDX,
-        images; text also as ``.gz .bz2 .xz .zst``), ``"file.npz::part"`` for one of several arrays,
+        images; text also as ``.gz .bz2 .zst``), ``"file.npz::part"`` for one of several arrays,
         or ``"-"`` for CSV or NPY on standard input.
     label : str, int or array, optional
         Where the classes stand: a column's name or (plain arrays) number, another array in the same

@@ -24,7 +24,6 @@ MAGIC = {
     **{bytes((0, 0, kind)): "IDX" for kind in (8, 9, 11, 12, 13, 14)},
     b"\x1f\x8b": "gzip",
     b"BZh": "bzip2",
-    b"\xfd7zXZ\x00": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
 }
 #: What a file with this ending must begin like.
@@ -35,7 +34,7 @@ FORMATS = {
     ".npy": "NPY",
     ".npz": "NPZ",
 }
-PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+PACKED = {".gz": "gzip", ".bz2": "bzip2", ".zst": "zstd"}
 ENDING = re.compile(
     rf"(?i)({'|'.join(map(re.escape, FORMATS))})({'|'.join(map(re.escape, PACKED))})?$"
 )

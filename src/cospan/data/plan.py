@@ -295,14 +295,10 @@ class SchemaChange:
     sets : tuple of str
         Those that have it, under this name; of a retyped column all that have values; of absurd
         values (infinite, beyond 1e100 or denormal) those that have some.
-    second : str
-        The other name of a renamed column.
-    others : tuple of str
-        The sets that have it under its other name.
-    kinds : tuple of str
-        Of a retyped column, what each of the `sets` holds.
-    counts : tuple of int
-        Of absurd values, how many each of the `sets` has.
+    second, others : str, tuple of str
+        The other name of a renamed column, and the sets that have it.
+    kinds, counts : tuple
+        What each of the `sets` holds of a retyped column; how many absurd values.
 
     Examples
     --------

@@ -304,11 +304,9 @@ class Table:
         self._beside = {"id": self.index} if self.index in names else {}
         for one in ("label", "groups", "id_column"):
             asked = getattr(options, one)
-            if isinstance(asked, int | np.integer):
-                raise InputError(f"{name}: {one}= names a column of a table, not its number.")
-            if isinstance(asked, str):
-                require(names, [asked], name, one)
-                self._beside[one.removesuffix("_column")] = asked
+            if isinstance(asked, str | int | np.integer):
+                require(names, [str(asked)], name, one)
+                self._beside[one.removesuffix("_column")] = str(asked)
         self._given = {one: options.beside(one, n_rows, name) for one in ("label", "groups")}
         columns = [column for column in names if column not in self._beside.values()]
         if options.columns is not None:

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import csv
 import io
-import lzma
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -31,7 +30,7 @@ from .columns import (
     plain_schema,
     pq,
 )
-from .paths import STDIN, reading, sniff
+from .paths import STDIN, reading
 from .source import INDEX, Table, listing
 
 if TYPE_CHECKING:
@@ -340,8 +339,6 @@ def _too_long(said: str) -> SourceError:
 
 def opened_text(file: Path) -> pa.NativeFile:
     """The bytes of a text file, unpacked where it is packed."""
-    if sniff(file) == "xz":
-        return pa.PythonFile(lzma.open(file), "r")
     return pa.input_stream(str(file), compression="detect")
 
 
@@ -368,16 +365,9 @@ def _layout(file: Path, said: str) -> tuple[str, bool, list[str]]:
             f"{MOST_COLUMNS:,} are read from text; see whether rows and columns are exchanged, or "
             "save it as an array (.npy) or as Parquet."
         )
-    fields: list[str] = []
-    for whole in (io.StringIO(text, newline=""), [line]):  # a quotation mark may stay open
-        with suppress(csv.Error):
-            rows = csv.reader(whole, delimiter=delimiter)
-            fields = fields or next(row for row in rows if row)
-    if not fields:
-        raise SourceError(
-            f"{said}: its first line has a field of more than {csv.field_size_limit():,} letters, "
-            "which is not the name of a column; see whether it is a table."
-        )
+    with reading(said, TEXT):
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        fields = next(row for row in rows if row)
     counting = [str(i) for i in range(len(fields))]
     counted = len(fields) > 1 and fields in (counting, ["", *counting[:-1]])
     header = counted or not all(is_number(field) for field in fields)
