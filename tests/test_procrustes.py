@@ -60,7 +60,6 @@ def test_a_planted_rotation_is_recovered_where_plain_procrustes_fails(seed, shri
     assert error(operator_of(found), case) < 0.1
     assert error(plain, case) > 0.5
     assert found.residual < 0.5
-    assert found.plain_residual > 0.9
 
 
 def test_it_works_for_other_rows_than_the_frame_was_fitted_to():
@@ -87,9 +86,6 @@ def test_it_is_scipys_procrustes_in_the_shared_coordinates():
     np.testing.assert_allclose(found.rotation, rotation, atol=1e-10)
     expected = np.linalg.norm(left @ rotation - right) / np.linalg.norm(right)
     assert found.residual == pytest.approx(expected)
-    x, y = case.X - frame.center, case.Y - frame.center
-    plain, _ = scipy.linalg.orthogonal_procrustes(x, y)
-    assert found.plain_residual == pytest.approx(np.linalg.norm(x @ plain - y) / np.linalg.norm(y))
 
 
 @pytest.mark.parametrize("shrinkage", [0, 0.01])
@@ -126,12 +122,10 @@ def test_equal_rows_need_no_rotation():
     assert found.n_directions == D
     np.testing.assert_allclose(found.rotation, np.eye(D), atol=1e-10)
     assert found.residual < 1e-12
-    assert found.plain_residual < 1e-12
     np.testing.assert_allclose(found.transform(case.X), case.X, atol=1e-8)
 
 
 def test_few_rows_of_many_features():
-    """Plain Procrustes in the rows' span has the residual of the one in all features."""
     rng = np.random.default_rng(9)
     X, Y = rng.standard_normal((2, 30, 90))
     frame = JointFrame.fit(X, Y, shrinkage=0.2)
@@ -139,11 +133,6 @@ def test_few_rows_of_many_features():
     with pytest.warns(CospanWarning, match="30 pairs of rows do not fix a rotation of 61"):
         found = relative_procrustes(frame, X, Y, shared_above=0)
     assert found.transform(X).shape == (30, 90)
-    x, y = X - frame.center, Y - frame.center
-    plain, _ = scipy.linalg.orthogonal_procrustes(x, y)
-    assert found.plain_residual == pytest.approx(
-        np.linalg.norm(x @ plain - y) / np.linalg.norm(y), abs=1e-10
-    )
 
 
 def test_torch_and_lists_go_in():

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from cospan.base import arrays, factorizations
+from cospan.base import arrays
 from cospan.base.checks import as_rows, check_names, feature_names_of, is_real
 from cospan.base.types import Array, Data, Floats, Index
 from cospan.errors import InputError, Note, warn
@@ -32,7 +32,6 @@ class RelativeProcrustes:
     #: (k, k), orthogonal: shared coordinates of X times this come nearest to those of Y
     rotation: Floats = field(repr=False)
     residual: float  # ‖X̃R - Ỹ‖ / ‖Ỹ‖ in shared coordinates: 0 is a perfect fit
-    plain_residual: float  # the same for plain Procrustes on the features, the centre taken off
     used: Index = field(repr=False)  # (k,): the directions of the frame that count as shared
     frame: JointFrame = field(repr=False)
 
@@ -56,10 +55,8 @@ class RelativeProcrustes:
         return np.asarray(rows + arrays.matmul(step, arrays.to_numpy(lift)))
 
     def __repr__(self) -> str:
-        return (
-            f"RelativeProcrustes({self.n_directions} of {self.frame.rank} directions, residual "
-            f"{self.residual:.3g}, plain Procrustes {self.plain_residual:.3g})"
-        )
+        used = f"{self.n_directions} of {self.frame.rank} directions"
+        return f"RelativeProcrustes({used}, residual {self.residual:.3g})"
 
 
 def relative_procrustes(
@@ -95,7 +92,7 @@ def relative_procrustes(
     >>> frame = JointFrame.fit(X, Y, span="linear", center="none", shrinkage=0)
     >>> found = relative_procrustes(frame, X, Y)
     >>> found
-    RelativeProcrustes(2 of 6 directions, residual 0.133, plain Procrustes 1.35)
+    RelativeProcrustes(2 of 6 directions, residual 0.133)
     >>> found.transform(np.eye(6)[:2])[:, :2].round(1) + 0.0
     array([[ 0.,  1.],
            [-1.,  0.]])
@@ -122,27 +119,10 @@ def relative_procrustes(
             "rest of it is arbitrary."
         )
         warn([Note("few pairs", text, "Pass more pairs, or raise shared_above.", loud=True)])
-    rotation, residual = _fit(
-        *(arrays.to_numpy(frame.coordinates(rows))[:, used] for rows in (left, right))
-    )
-    plain = _plain_residual(left, right, arrays.to_numpy(frame.center))
-    return RelativeProcrustes(rotation, residual, plain, used, frame)
-
-
-def _fit(X: Floats, Y: Floats) -> tuple[Floats, float]:
-    """The rotation that carries X nearest to Y, and what remains relative to Y."""
-    rotation, _ = scipy.linalg.orthogonal_procrustes(X, Y, check_finite=False)
-    size = float(np.linalg.norm(Y))
-    return rotation, float(np.linalg.norm(arrays.matmul(X, rotation) - Y)) / (size or 1.0)
-
-
-def _plain_residual(X: Floats, Y: Floats, center: Floats) -> float:
-    X, Y = X - center, Y - center
-    if 2 * len(X) < X.shape[1]:
-        # Few rows: the best rotation acts in their span, and so does its residual.
-        R = factorizations.triangular_factor(np.concatenate((X, Y)).T)
-        X, Y = R[:, : len(X)].T, R[:, len(X) :].T
-    return _fit(X, Y)[1]
+    x, y = (arrays.to_numpy(frame.coordinates(rows))[:, used] for rows in (left, right))
+    rotation, _ = scipy.linalg.orthogonal_procrustes(x, y, check_finite=False)
+    off, size = np.linalg.norm(arrays.matmul(x, rotation) - y), np.linalg.norm(y)
+    return RelativeProcrustes(rotation, float(off / (size or 1.0)), used, frame)
 
 
 # ---- the span view ----------------------------------------------------------------------------
