@@ -209,17 +209,6 @@ def test_sources_read_collections_block_by_block():
         open_source(lazy(X)[lazy(X)[:, 0] > 0])
 
 
-def test_curved_maps_are_learned_from_collections():
-    draw = np.random.default_rng(5)
-    one, two = draw.normal(size=(2, 1_500, 2))
-    two[:, 0] = draw.choice([-1, 1], 1_500) + 0.2 * two[:, 0]  # two peaks of the same variance
-    expected = JointFrame.fit(one, two, curve="auto")
-    found = JointFrame.fit(lazy(one), lazy(two), curve="auto")
-    assert expected.curve is not None
-    # Some hundred features in float32, added up in another order.
-    assert_allclose(found.align(one).theta, expected.align(one).theta, atol=2e-5)
-
-
 def test_alignments_of_unknown_length_have_posteriors_and_say_so():
     A, B = rows(120, d=4, seed=1), rows(100, d=4, seed=2)
     frame = JointFrame.fit(A, B, shrinkage=0.1)

@@ -13,19 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial, reduce
+from functools import reduce
 from operator import add
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from cospan.base import arrays
-from cospan.base.checks import as_rows, as_weights, check_names, feature_names_of
+from cospan.base.checks import as_weights, check_names, feature_names_of
 from cospan.errors import InputError
-from cospan.model import Alignment, JointFrame, RowMap, mapped_summary
-from cospan.summary import Summary, SummaryOptions
+from cospan.model import Alignment, JointFrame
+from cospan.summary import SummaryOptions
 
-__all__ = ["aligned", "summary_of", "through"]
+__all__ = ["aligned", "summary_of"]
 
 Lazy: TypeAlias = Any  # a Dask array, dataframe or delayed block of one: Dask has no types
 #: What makes a summary, of one kind or another, of rows, their weights, and options.
@@ -77,17 +77,6 @@ def _options_of(i: int, n_blocks: int, options: SummaryOptions) -> SummaryOption
     if n_blocks > 1:
         options = options._replace(name=f"{options.name} (block {i} of {n_blocks}, from 0)")
     return options._replace(seed=options.seed + i)
-
-
-def through(mapping: RowMap) -> Maker:
-    """Makes summaries of rows seen through a map; they keep no sample."""
-    return partial(_through, mapping=mapping)
-
-
-def _through(
-    rows: Lazy, weights: np.ndarray | None, options: SummaryOptions, mapping: RowMap
-) -> Summary:
-    return mapped_summary(as_rows(rows, options.name, d=mapping.n_columns), weights, mapping)
 
 
 # ---- blocks -----------------------------------------------------------------------------------

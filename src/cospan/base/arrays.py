@@ -154,11 +154,9 @@ def real_zeros(shape: tuple[int, ...], reference: Array) -> Array:
 
 
 class Held:
-    """A setting of the process that stays changed as long as any thread holds it.
+    """A setting of the process, changed as long as any thread holds it: the last one puts it back.
 
-    A thread that puts back "what was before" can put back what another one had set. So holders
-    are counted: the first changes the setting, the last one out puts it back. `change` changes it
-    and returns how to put it back.
+    `change` changes it and returns how to put it back.
     """
 
     def __init__(self, change: Callable[[], Callable[[], None]]) -> None:
@@ -191,11 +189,7 @@ _unlimited: int | None = None
 
 
 def _limit_blas() -> Callable[[], None]:
-    """One thread for every library, set directly.
-
-    threadpoolctl (from 3.8 on) lets only the thread that set a limit change it again, and here the
-    first one in need not be the last one out.
-    """
+    """One thread for every library, set directly: threadpoolctl lets only who set it change it."""
     global _unlimited
     _unlimited = _counted()
     libraries = _blas().lib_controllers
@@ -228,20 +222,13 @@ def one_blas_thread() -> Held:
 
 @contextmanager
 def one_thread(x: Array) -> Iterator[None]:
-    """Bits that do not depend on the number of threads, for steps whose errors later ones magnify.
-
-    Small arrays are left alone: BLAS takes one thread for them anyhow.
-    """
+    """Bits that do not depend on the number of threads; for small arrays BLAS takes one anyhow."""
     with one_blas_thread() if is_numpy(x) and x.size >= BLAS_THREADS_FROM else nullcontext():
         yield
 
 
 def host_threads(*arrays: Array) -> int:
-    """How many threads may work on these: as many as BLAS would, and 1 off the host's NumPy.
-
-    The same number whether or not another thread limits BLAS just now, so that how rows are split
-    does not hang on who else is at work.
-    """
+    """How many threads may work on these: as many as BLAS has, limited just now or not; or 1."""
     return (_unlimited or _counted()) if is_numpy(*arrays) else 1
 
 

@@ -122,11 +122,7 @@ def _is_special(target: Path) -> bool:
 
 
 def _temporary_for(target: Path) -> Path:
-    """A new empty file beside the target, with its suffix, and permissions where it is replaced.
-
-    A new file gets what the umask grants from the system itself: asking for the umask means
-    setting it, and other threads would make files without it meanwhile.
-    """
+    """A new empty file beside the target, with its suffix, and permissions where it is replaced."""
     stream, old = _is_stream(target), None
     if not stream:
         with suppress(OSError):

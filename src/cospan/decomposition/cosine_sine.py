@@ -123,10 +123,7 @@ def _completed(right: Array) -> Array:
 def reorthogonalized(
     U: Array | None, V: Array | None, c: Array, s: Array
 ) -> tuple[Array | None, Array | None]:
-    """Orthonormal columns also where c or s is tiny, without moving c·u or s·v by more than eps.
-
-    A column found from a block of size c is orthogonal to the others only to eps/c.
-    """
+    """Orthonormal columns also where c or s is tiny: there they came out so only to eps/c."""
     xp = arrays.namespace(c)
     if U is not None:
         keep = U.shape[1] - int(xp.count_nonzero(c < POLISH_BELOW))
@@ -220,12 +217,7 @@ def norm2(x: Array) -> float:
 
 
 def rank_shown(X: Array, strength: Array, tol: float) -> int | None:
-    """The number of directions that X has, or None where the strengths do not show it.
-
-    ``strength[j] = c_j‖h_j‖`` is the length of a combination of X's rows. A strength below the
-    tolerance shows a missing direction. One that is a little above may be rounding in the
-    stack: then the singular values of X have to decide, not this.
-    """
+    """How many directions X has by their strengths c_j‖h_j‖; None where one may be rounding."""
     most = min(X.shape)
     total = norm(X)
     if total == 0:
@@ -258,11 +250,7 @@ def well_conditioned(T: Array, smallest: float) -> bool:
 
 
 def smallest_singular_value(R: Array) -> float:
-    """The smallest singular value of a square triangular matrix, estimated from above.
-
-    For NumPy by a few steps of inverse iteration from fixed random vectors. Elsewhere from the
-    eigenvalues of RᴴR, which see only half the digits: what they cannot see reads as 0.
-    """
+    """The smallest singular value of a square triangle, from above (0: too small to see)."""
     n = R.shape[0]
     if n == 0:
         return float("inf")
@@ -291,9 +279,7 @@ def _inverse_iteration(R: np.ndarray) -> float:
 def full_rank(x: Array, tol: float) -> tuple[Array, Array]:
     """x as a matrix with orthonormal columns times one with as many rows as the rank of x.
 
-    Pivoted QR is faster than the SVD, and mostly it can be sure of the rank: what it keeps has
-    no singular value near the tolerance, and what it drops is below it in norm. Where it is not
-    sure (Kahan's matrix, a spectrum without a gap), the SVD decides.
+    Pivoted QR is faster than the SVD, which decides where that is not sure of the rank.
     """
     if arrays.is_numpy(x) and 0 not in x.shape:
         Q, T, pivots = scipy.linalg.qr(x, mode="economic", pivoting=True, check_finite=False)

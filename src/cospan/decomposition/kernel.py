@@ -144,10 +144,7 @@ def _with_rows(a: _Reduced, basis: Array, matrix: Array) -> _Reduced:
 def _joint(
     A: Array, B: Array, tolerances: Tolerances, want_uv: bool, *, ranks_known: bool = False
 ) -> Factors:
-    """The GSVD of a scaled and reduced pair.
-
-    With `ranks_known` both have as many rows as their rank, and there is no doubt.
-    """
+    """The GSVD of a scaled and reduced pair; with `ranks_known` A and B have full row rank."""
     Q1, Q2, T = _orthogonal_stack(A, B, tolerances.stack)
     c, s, W, U, V = cosines_and_sines(Q1, Q2, want_uv)
     H = arrays.matmul(arrays.adjoint(W), T)
@@ -198,12 +195,7 @@ def _in_blocks(f: Factors) -> Factors:
 
 
 def _ordered(f: Factors) -> Factors:
-    """Both one-sided blocks of H along their own principal axes, with U and V turned along.
-
-    In the first r directions c is 1 and in the last t it is 0, so any rotation among them leaves
-    a GSVD a GSVD, and which one rounding picks depends on the number of threads. With rows
-    orthogonal to each other, the longest first, only those of equal length remain free.
-    """
+    """Both one-sided blocks of H, where any rotation will do, along their own principal axes."""
     (r, k, t), H, U, V = f.blocks, f.H, f.U, f.V
     xp = arrays.namespace(H)
     if r > 1:
@@ -232,10 +224,7 @@ def _living_columns(A: Array, B: Array) -> Bools | None:
 
 
 def _restored(core: Factors, alive: Bools | None, exponents: tuple[int, int]) -> Factors:
-    """The GSVD of the rows as they were given: all columns, their scale, signs.
-
-    The largest entry of each row of H becomes positive; U and V take its phase.
-    """
+    """The GSVD of the rows as given: all columns, their scale, the largest entries of H above 0."""
     xp, (r, k, _) = arrays.namespace(core.H), core.blocks
     phase = arrays.zeros((0,), core.H)
     if core.H.shape[0]:
@@ -253,11 +242,7 @@ def _restored(core: Factors, alive: Bools | None, exponents: tuple[int, int]) ->
 
 
 def _scaled(X: Array) -> tuple[Array, int]:
-    """A copy of X divided by a power of two near its norm, and the exponent of that power.
-
-    So neither matrix drowns in the other and no square overflows or vanishes; and dividing by a
-    power of two is exact.
-    """
+    """A copy of X over a power of two near its norm, which is exact, and the exponent of that."""
     length = norm(X)
     if 1 / SQUARES_ARE_SAFE < length < SQUARES_ARE_SAFE:  # no square was lost, then
         exponent = math.frexp(length)[1]
@@ -284,11 +269,7 @@ def _quotient(X: Array, exponent: int) -> Array:
 
 
 def _unscaled(f: Factors, a: int, b: int) -> tuple[Array, Array, Array]:
-    """c, s and H of 2ᵃA and 2ᵇB: 2ᵃ U c H is U (2ᵃ c / h) (h H) with h that makes c² + s² = 1.
-
-    Directions of one set take that set's scale as it is. Where the scales of a shared one are
-    further apart than the dtype reaches, the smaller of c and s comes out as 0.
-    """
+    """c, s and H of 2ᵃA and 2ᵇB: 2ᵃ U c H is U (2ᵃ c / h) (h H) with h that makes c² + s² = 1."""
     c, s, H, (r, k, _) = f.c, f.s, f.H, f.blocks
     xp = arrays.namespace(c)
     top = max(a, b)

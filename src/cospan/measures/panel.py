@@ -133,10 +133,8 @@ def read_pair(
 ) -> Pair:
     """Read two sets of anything that `compare` takes, at most `rows` rows of each at random.
 
-    In ``"own"`` units every feature is divided by its spread, the root of the mean of the two
-    variances, or in those of the ``"first"`` set by its spread there, so that impossible values in
-    the second do not stretch the unit. A feature that never varies is left as it is: its distance
-    counts.
+    Features are divided by their spread in both sets (``"own"``) or in the ``"first"``, so that
+    impossible values in the second do not stretch the unit.
     """
     most = as_count(rows, "rows", least=FEWEST_ROWS)
     rng = np.random.default_rng(as_seed(seed, "random_state"))
@@ -220,9 +218,7 @@ def _boosting(A: Floats, B: Floats, seed: int) -> Answer:
 def mmd(A: Floats, B: Floats, seed: int = 0, *, permutations: int = PERMUTATIONS) -> Answer:
     """Squared maximum mean discrepancy, unbiased, with a Gaussian kernel and a permutation test.
 
-    The bandwidth is the median distance between rows of both sets. Unbiased means that it can be
-    a little below 0 where nothing differs. It is a quadratic form of the labels, so that one matrix
-    product gives it for every permutation.
+    It is a quadratic form of the labels: one matrix product gives it for every permutation.
     """
     rows, n_a, n_b = np.vstack([A, B]), len(A), len(B)
     distances = scipy.spatial.distance.cdist(rows, rows)

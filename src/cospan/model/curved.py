@@ -27,7 +27,7 @@ from cospan.model.prepared import WorkingSets
 from cospan.model.scoring import Squares, pieces_of
 from cospan.model.set_model import Model, SetCosts, chosen_sets
 from cospan.model.settings import Settings
-from cospan.summary import RowSample, Summary, SummaryOptions
+from cospan.summary import RowSample, Summary
 
 #: Reads the rows of all sets once more, through the map: one summary for each set. Where it has an
 #: attribute `at_hand` that is true, the rows are in memory, and reading them costs little.
@@ -123,21 +123,17 @@ def mapped_summary(rows: Array, weights: Floats | None, mapping: RowMap) -> Summ
 
 
 class RowsAgain:
-    """Reads rows (and their weights) once more, through a map."""
+    """Reads rows in memory (and their weights) once more, through a map."""
+
+    at_hand = True
 
     def __init__(self, sets: Sequence[tuple[Any, Any]]) -> None:
         self.sets = sets
-        self.at_hand = not any(arrays.is_lazy(X) for X, _ in sets)
 
     def __call__(self, mapping: RowMap) -> list[Summary]:
         return [self._mapped(X, weights, mapping) for X, weights in self.sets]
 
     def _mapped(self, X: object, weights: object, mapping: RowMap) -> Summary:
-        if arrays.is_lazy(X):
-            from cospan.distributed import summary_of, through  # is above: its workers map rows
-
-            found: Summary = summary_of(X, through(mapping), SummaryOptions(), weights)
-            return found
         rows = as_rows(X, "X", d=mapping.n_columns)
         counted = None if weights is None else as_weights(weights, rows.shape[0])
         return mapped_summary(rows, counted, mapping)

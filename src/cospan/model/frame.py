@@ -186,7 +186,9 @@ class JointFrame(SetModel):
         size = 0 if few else SAMPLED_ROWS  # few rows are all in their summary anyway
         a = Summary.of(A, sample_weight_a, name="A", sample_size=size)
         b = Summary.of(B, sample_weight_b, name="B", sample_size=size)
-        again = None if curve is None else RowsAgain(((A, sample_weight_a), (B, sample_weight_b)))
+        lazy = any(map(arrays.is_lazy, (A, B)))  # read once: a curve is tried on their samples
+        sets = (A, sample_weight_a), (B, sample_weight_b)
+        again = None if curve is None or lazy else RowsAgain(sets)
         frame = cls.of_sets(a, b, settings, picture, again)
         warn(frame.notes)
         return frame._with_uv((A, sample_weight_a), (B, sample_weight_b)) if keep_uv else frame

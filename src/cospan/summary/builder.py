@@ -212,11 +212,9 @@ def of_chunks(chunks: Iterable[object], options: SummaryOptions) -> Summary:
 
 
 class BlockSums:
-    """Rows gathered into blocks, and the moments of all blocks so far.
+    """Rows gathered into blocks, however they were chunked, and the moments of all blocks so far.
 
-    Blocks make the result independent of how the rows were chunked. Factors of blocks merge in a
-    balanced tree; Gram matrices are added up, but not before there are as many rows as features:
-    until then the rows themselves are smaller.
+    Gram matrices begin with as many rows as features: until then the rows themselves are smaller.
     """
 
     def __init__(self, exact: bool, small: bool) -> None:
