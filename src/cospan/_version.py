@@ -1,3 +1,3 @@
 """The version, where every module can take it without the package above it."""
 
-VERSION = "0.2.0.dev0"
+VERSION = "0.3.0.dev0"

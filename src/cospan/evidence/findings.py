@@ -46,6 +46,8 @@ MOST_GIVEN = 50
 #: Another unit: the sets' Kolmogorov-Smirnov distance is at least this, and vanishes with a factor
 #: whose logarithm is beyond the other.
 APART, SCALED = 0.5, 1.6
+#: Of a change of rounding the average is told where it moved by so many standard deviations.
+PLAIN = 0.5
 #: What chance would give less often is noted: blanks around values, levels of one set alone.
 BY_CHANCE = 0.001
 
@@ -158,12 +160,12 @@ def _by_itself(
     factor = _factor(x, y)
     if factor is None and kind == "value":
         return _shares(base, "value", f"{value!r}", x == value, y == value)
-    if factor is None and kind == "rounding":
+    if factor is None and kind == "rounding" and not abs(step) >= PLAIN * unit:
         whole = (multiples(v, value) for v in (x, y))
         return _shares(base, "rounding", f"{value:g}", *whole)
     if a > 0:
         base = replace(base, beyond=float(np.mean((y < x.min()) | (y > x.max()))))
-    if factor is not None or kind == "mean" or abs(step) >= unit:  # first, where both moved
+    if factor is not None or kind in ("mean", "rounding") or abs(step) >= unit:
         detail = "" if factor is None else f"{factor!r}"
         return replace(mean, beyond=base.beyond, detail=detail)
     if kind == "spread":
