@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose
 from scipy.linalg import subspace_angles
 
 from cospan import JointFrame, Summary
-from cospan.base.factorizations import joint_rotation
 from cospan.errors import InputError
 from cospan.model import ManyFrame, SetCosts
 
@@ -177,14 +176,3 @@ def test_directions_of_some_sets_are_told_apart_in_drawn_rows(owned, oblique):
         scaled_u = A / np.sqrt(len(A)) @ np.linalg.pinv(frame.directions)
         assert_allclose(scaled_u @ frame.directions, A / np.sqrt(len(A)), atol=1e-12)
         assert_allclose(np.linalg.norm(scaled_u, axis=0), frame.sigma[k], atol=1e-12)
-
-
-def test_joint_rotation_diagonalises_what_commutes_and_stays_orthogonal():
-    rng = np.random.default_rng(12)
-    for m in (1, 2, 7, 20):
-        turn = np.linalg.qr(rng.normal(size=(m, m)))[0]
-        matrices = np.stack([(turn * rng.uniform(size=m)) @ turn.T for _ in range(4)])
-        found = joint_rotation(matrices)
-        assert_allclose(found.T @ found, np.eye(m), atol=1e-13)
-        turned = found.T @ matrices @ found
-        assert_allclose(turned, turned * np.eye(m), atol=1e-12)
