@@ -8,12 +8,4 @@ says what is in the JSON.
 from .document import Document
 from .writing import document_of, format_of, fragment, render, terminal_lines, write
 
-__all__ = [
-    "Document",
-    "document_of",
-    "format_of",
-    "fragment",
-    "render",
-    "terminal_lines",
-    "write",
-]
+__all__ = ["Document", "document_of", "format_of", "fragment", "render", "terminal_lines", "write"]

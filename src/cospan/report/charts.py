@@ -184,7 +184,10 @@ def ruler(size: Size, usual: tuple[float, float] | None = None) -> Chart:
     if usual is not None:
         said = f"{word}: {usual[0]:.2f} to {usual[1]:.2f}"
         marks.append(Mark("fa", _scaled(usual[0]), _scaled(usual[1]), hover=said))
-    made = lanes(title, [("", [*marks, *_marks(size, 14)], "")], 440, 56, scaled=True)
+    said = f"95% interval {size.low:.3f} to {size.high:.3f}"
+    marks.append(Mark("iv", _scaled(size.low), _scaled(size.high), hover=said))
+    marks.append(Mark("ink", _scaled(size), None, 14, f"{size:.3f}"))
+    made = lanes(title, [("", marks, "")], 440, 56, scaled=True)
     if usual is not None:
         made.text(max(220 * (_scaled(usual[0]) + _scaled(usual[1])), 84), 14, word, "xa", "middle")
     for (cut, name), (end, _) in itertools.pairwise(CUTS):
@@ -192,19 +195,6 @@ def ruler(size: Size, usual: tuple[float, float] | None = None) -> Chart:
         made.path(f"M{left:.1f} 22v12" if left else "", "tick")
         made.text((left + right) / 2, 52, name, anchor="middle")
     return made.chart()
-
-
-def interval(size: Size) -> Chart:
-    """One size of many, from 50 to 100."""
-    title = f"{100 * size:.0f} of 100, interval {100 * size.low:.0f} to {100 * size.high:.0f}"
-    return lanes(title, [("", [Mark("gr", 0, 1, 4), *_marks(size, 10)], "")], 200, 16).chart()
-
-
-def _marks(size: Size, dot: float) -> list[Mark]:
-    """A size and its interval on a scale from 50 to 100."""
-    said = f"95% interval {size.low:.3f} to {size.high:.3f}"
-    return [Mark("iv", _scaled(size.low), _scaled(size.high), hover=said),
-            Mark("ink", _scaled(size), None, dot, f"{size:.3f}")]  # fmt: skip
 
 
 def _scaled(size: float) -> float:

@@ -278,14 +278,14 @@ def pairs_section(subject: Subject) -> Section:
         rows.append((
             Cell(name, link="" if found.differing is None else pair_id(i, j)),
             Cell(of_hundred(size), value=float(size)),
-            charts.interval(size),
+            "" if size.low != size.low else f"{of_hundred(size.low)} to {of_hundred(size.high)}",
             Cell(word, "strong chip" if word == "large" else "plain chip"),
             changed,
         ))  # fmt: skip
-    heads = {"Pair": "name", "Size ↕": "number", "50 to 100": "chart", "How large": "chip",
+    heads = {"Pair": "name", "Size ↕": "number", "95% interval": "number", "How large": "chip",
              "Columns that changed, most first": "words"}  # fmt: skip
     title = f"{plural(len(rows), 'pair')}, from farthest to closest"
-    lead = "Times in 100 that one row of each is told apart, with its 95% interval."
+    lead = "Times in 100 that one row of each is told apart."
     return Section("pairs", "Pairs", title, lead, (table(heads, rows),))
 
 

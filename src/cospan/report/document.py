@@ -83,8 +83,7 @@ def table(heads: Mapping[str, str], rows: Iterable[Sequence[Cell | Chart | str |
         made.append([cell._replace(look=cell.look or look) for cell, look in looks])
     used = [k for k in range(len(heads)) if any(row[k].text or row[k].chart for row in made)]
     return Table(
-        tuple(tuple(heads)[k] for k in used),
-        tuple(tuple(row[k] for k in used) for row in made),
+        tuple(tuple(heads)[k] for k in used), tuple(tuple(row[k] for k in used) for row in made)
     )
 
 

@@ -56,13 +56,13 @@ def monitoring_document(
     """The whole report of a monitoring."""
     from cospan._version import VERSION
 
-    rate, per, unit = number(found.rate), results.per_text(found), results.window_name(found)
-    said = f"Over all columns, as long as {unit}s vary as those of the reference did. "
-    said = f"{said}{results.noticed_sentence(found)}" if found.can_judge else ""
+    unit, said = results.window_name(found), ""
+    if found.can_judge:
+        said = f"Over all columns, as long as {unit}s vary as those of the reference did. "
+        said += results.noticed_sentence(found)
     notes = [
         ("Reference", found.reference.name),
         ("Windows", str(found.every)),
-        ("False alarms", f"{rate} {per} accepted"),
         *(("File", path) for path in files),
         *(("Note", note) for note in found.notes),
         ("Version", f"cospan {VERSION}"),

@@ -134,18 +134,6 @@ def _hash(text: str) -> str:
 # ---- text --------------------------------------------------------------------------------------
 
 
-def cut(text: str, most: int) -> str:
-    """Words that fit, cut between two of them: half a number would be another one.
-
-    >>> cut("income is a whole number, down from 100%", 38), cut("unbreakable", 6)
-    ('income is a whole number, down from…', 'unbre…')
-    """
-    if len(text) <= most:
-        return text
-    at = text.rfind(" ", 0, most)
-    return f"{text[: at if at > most // 2 else most - 1]}…"
-
-
 def _items(
     blocks: Iterable[Block], most: int, folded: bool = False
 ) -> Iterator[tuple[str, list[list[str]]]]:
@@ -199,7 +187,11 @@ def _section(section: Section, most: int) -> Iterator[str]:
         if k == 0:
             yield from (f"### {_escaped(section.title)}", "")
         if kind == "table":
-            yield from _rows([[_escaped(cut(cell, LONGEST)) for cell in row] for row in rows])
+            for row in rows:  # cut between words: half a number would be another one
+                row[:] = (
+                    _escaped(textwrap.shorten(cell, LONGEST, placeholder="…")) for cell in row
+                )
+            yield from _rows(rows)
         else:
             for name, *text in (map(_escaped, row) for row in rows[:MOST_NOTES]):
                 yield f"- **{name}**: {text[0]}" if text else name

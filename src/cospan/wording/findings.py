@@ -25,13 +25,7 @@ from cospan.base.text import (
     share_text,
     shares_text,
 )
-from cospan.evidence import (
-    IN_BOTH,
-    OTHER,
-    SQUARE,
-    Finding,
-    Verdict,
-)
+from cospan.evidence import IN_BOTH, OTHER, SQUARE, Finding, Verdict
 
 #: Findings on columns that are not the same in both sets.
 SCHEMA = ("only in", "renamed", "retyped", "lacking", "absurd")
@@ -228,11 +222,8 @@ def _repeated(one: Finding, sets: Pair, kind: str) -> str:
 
 
 def _absurd(one: Finding, sets: Pair, kind: str) -> str:
-    if one.detail:
-        return one.detail
-    where, count = (sets[1], one.b) if one.b >= one.a else (sets[0], one.a)
-    values = plural(round(count), "infinite or absurd value")
-    return f"{quoted(one.column)} has {values} in {where}, counted as missing"
+    values = plural(round(one.b), "infinite or absurd value")
+    return one.detail or f"{quoted(one.column)} has {values} in {sets[1]}, counted as missing"
 
 
 def _constant(one: Finding, sets: Pair, kind: str) -> str:

@@ -14,15 +14,7 @@ import numpy as np
 from cospan.base.text import chance, listed, number, plural, quoted
 from cospan.evidence import PIXEL, Size, Smallest, Verdict, size_word
 
-from .findings import (
-    SCHEMA,
-    SHARED,
-    TIMES,
-    finding_sentences,
-    sentence,
-    set_names,
-    value_text,
-)  # fmt: skip
+from .findings import SCHEMA, SHARED, TIMES, finding_sentences, sentence, set_names, value_text
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison
@@ -147,10 +139,9 @@ def comparison_sentences(found: Comparison) -> tuple[str, ...]:
         findings = tuple(one for one in findings if one.kind == "repeated rows")
     else:
         for word, pair in (("most", found.by_size[0]), ("least", found.by_size[-1])):
-            a, b = set_names([found.names[k] for k in pair])
-            times = of_hundred(found.sizes[pair])
-            said = f"told apart {times} times in 100 (guessing: 50)"
-            lines.append(f"{a} and {b} differ {word}: {said}.")
+            names = " and ".join(set_names([found.names[k] for k in pair]))
+            times = f"{of_hundred(found.sizes[pair])} times in 100 (guessing: 50)"
+            lines.append(f"{names} differ {word}: told apart {times}.")
     first = [one for one in findings if one.kind not in SCHEMA][:3]
     a, b = set_names(found.farthest)
     lines += [f"From {a} to {b}: {text}" for text in finding_sentences(found.verdict, first)]
@@ -219,8 +210,7 @@ def sets_lead(found: Comparison) -> str:
     if found.differing is None or found.image_shape is not None or found.features.nameless:
         return f"{' and '.join(set_names(found.farthest))} are farthest apart."
     for name, times in changed_in(found).items():
-        where = "every pair" if times == len(found.by_size) else "most pairs"
-        return f"{quoted(name)} differs in {where}."
+        return f"{quoted(name)} differs in {times} of {plural(len(found.by_size), 'pair')}."
     return "No single column stands out."
 
 
