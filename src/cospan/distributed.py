@@ -11,7 +11,6 @@ Any scheduler of Dask serves: threads, processes, or a ``distributed.Client`` on
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -21,15 +20,14 @@ import numpy as np
 
 from cospan.base import arrays
 from cospan.base.checks import as_weights, check_names, feature_names_of
+from cospan.base.types import Floats
 from cospan.errors import InputError
 from cospan.model import Alignment, JointFrame
-from cospan.summary import SummaryOptions
+from cospan.summary import Summary, SummaryOptions, of_rows
 
 __all__ = ["aligned", "summary_of"]
 
 Lazy: TypeAlias = Any  # a Dask array, dataframe or delayed block of one: Dask has no types
-#: What makes a summary, of one kind or another, of rows, their weights, and options.
-Maker: TypeAlias = Callable[[Any, np.ndarray | None, SummaryOptions], Any]
 
 # Summaries merged by one task of the tree.
 FAN_IN = 4
@@ -39,35 +37,31 @@ SCORE_COLUMNS = 8
 # ---- summaries --------------------------------------------------------------------------------
 
 
-def summary_of(X: Lazy, make: Maker, options: SummaryOptions, sample_weight: object = None) -> Any:
-    """What `make` makes of each block of rows, on the workers, merged by a tree."""
+def summary_of(X: Lazy, options: SummaryOptions, sample_weight: object = None) -> Summary:
+    """Summaries of the blocks of rows, made by the workers and merged by a tree."""
     import dask
 
     blocks = row_blocks(X, options.name)
     n, weights = len(blocks), split_weights(sample_weight, blocks)
     leaf, node = dask.delayed(_of_block, pure=False), dask.delayed(_merged, pure=False)
-    shared = dask.delayed(make)  # once in the graph, not once per block
-    parts = [
-        leaf(block, weights[i], shared, _options_of(i, n, options))
-        for i, block in enumerate(blocks)
-    ]
+    parts = [leaf(block, weights[i], _options_of(i, n, options)) for i, block in enumerate(blocks)]
     while len(parts) > 1:
         parts = [node(parts[i : i + FAN_IN]) for i in range(0, n, FAN_IN)]
         n = len(parts)
-    found = dask.compute(*parts)[0]
+    found: Summary | None = dask.compute(*parts)[0]
     if found is None:
         raise InputError(f"{options.name} has no rows; at least one sample is needed.")
     return found
 
 
-def _of_block(block: Lazy, weights: np.ndarray | None, make: Maker, options: SummaryOptions) -> Any:
-    """What becomes of one block; None where it has no rows, or none that count."""
+def _of_block(block: Lazy, weights: Floats | None, options: SummaryOptions) -> Summary | None:
+    """The summary of one block; None where it has no rows, or none that count."""
     if len(block) == 0 or (weights is not None and not weights.any()):
         return None
-    return make(block, weights, options)
+    return of_rows(block, weights, options)
 
 
-def _merged(parts: list[Any]) -> Any:
+def _merged(parts: list[Summary | None]) -> Summary | None:
     there = [part for part in parts if part is not None]
     return reduce(add, there) if there else None
 

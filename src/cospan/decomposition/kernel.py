@@ -216,8 +216,6 @@ def _ordered(f: Factors) -> Factors:
 
 def _living_columns(A: Array, B: Array) -> Bools | None:
     """Mask of the columns that are not zero in both, or None where that is all of them."""
-    if arrays.is_numpy(A) and A.shape[0] and bool(A[0].all()):
-        return None  # one row without a zero is enough to know
     xp = arrays.namespace(A, B)
     alive = arrays.to_numpy(xp.any(A != 0, axis=0) | xp.any(B != 0, axis=0))
     return None if alive.all() else alive

@@ -171,8 +171,7 @@ def of_rows(X: object, sample_weight: object, options: SummaryOptions) -> Summar
     if arrays.is_lazy(X):
         from cospan.distributed import summary_of  # is above: its workers make summaries
 
-        found: Summary = summary_of(X, of_rows, options, sample_weight)
-        return found
+        return summary_of(X, options, sample_weight)
     rows = as_rows(X, options.name)
     builder.feature_names = feature_names_of(X)
     if sample_weight is None:
