@@ -33,7 +33,7 @@ def pair() -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def remarks(a: pd.DataFrame, b: pd.DataFrame) -> list[str]:
     found = compare(open_source(a, name="A"), open_source(b, name="B"), n_permutations=19)
-    written = [note for note in found.verdict.quality if note.kind in ("writing", "blanks")]
+    written = [note for note in found.verdict.quality if note.kind == "writing"]
     said = [sentence(note, ("A", "B")) for note in written]
     assert set(said) <= set(found.verdict.sentences)
     return said
@@ -79,12 +79,3 @@ def test_decimal_comma_is_said() -> None:
     text = f"weight is written as plain numbers in A and as {comma['weight'][0]} in B."
     assert remarks(a, comma) == [text]
     assert remarks(a, b.assign(weight=[f"{x:.2f}" for x in b["weight"]])) == []
-
-
-def test_blanks_around_values_are_said() -> None:
-    a, b = pair()
-    text = "cut has blanks around 100% of the values of B (0% in A); they do not count."
-    assert remarks(a, b.assign(cut=b["cut"] + " ")) == [text]
-    one = b.assign(cut=np.where(np.arange(N) == 0, b["cut"] + " ", b["cut"]))
-    assert remarks(a, one) == []
-    assert remarks(a.assign(cut=" " + a["cut"]), b.assign(cut=b["cut"] + " ")) == []

@@ -724,9 +724,6 @@ SENTENCES = {
     "day is written as 1.2.2024 in June and as 2/1/2024 in July.": Finding(
         "writing", "day", levels=("1.2.2024", "2/1/2024")
     ),
-    "town has blanks around 5% of the values of July (2% in June); they do not count.": Finding(
-        "blanks", "town", a=0.02, b=0.05
-    ),
     "day ends on 2024-01-01 in June and begins on 2024-01-11 in July: it is not compared.": Finding(
         "times", "day", a=19723.0, b=19733.0
     ),

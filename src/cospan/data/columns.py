@@ -185,27 +185,24 @@ def values_of(array: pa.Array) -> Values:
 # ---- texts -------------------------------------------------------------------------------------
 
 
-def coded(array: pa.Array) -> tuple[Index, pa.Array, Bools]:
-    """A column as numbers of texts, -1 where missing; these texts; which had blanks around them.
+def coded(array: pa.Array) -> tuple[Index, pa.Array]:
+    """A column as numbers of texts, -1 where missing, and these texts, without blanks around them.
 
     Each text is looked at once. Numbers and other values get the text one would write for them: 3
     and 3.0 are "3".
     """
     if not pa.types.is_dictionary(array.type):
         array = pc.dictionary_encode(array)
-    as_written = as_texts(array.dictionary)
-    texts = pc.utf8_trim_whitespace(as_written)
+    texts = pc.utf8_trim_whitespace(as_texts(array.dictionary))
     if texts.nbytes > LONGEST_TEXT and pc.max(pc.binary_length(texts)).as_py() > LONGEST_TEXT:
         texts = pc.utf8_slice_codeunits(texts, 0, LONGEST_TEXT)
-    longer = pc.not_equal(pc.binary_length(as_written), pc.binary_length(texts))
-    padded = np.asarray(pc.fill_null(longer, False).to_numpy(zero_copy_only=False))
     codes = np.asarray(pc.fill_null(pc.cast(array.indices, pa.int64()), -1).to_numpy())
     kept = ~_missing(texts)
     if not kept.all():
         # The places of the texts that stay; one more at the end for the codes -1.
         places = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
-        codes, texts, padded = places[codes], texts.filter(pa.array(kept)), padded[kept]
-    return codes, texts, padded
+        codes, texts = places[codes], texts.filter(pa.array(kept))
+    return codes, texts
 
 
 def _missing(texts: pa.Array) -> Bools:

@@ -355,7 +355,7 @@ class Encoder:
             values = plain_values(array, column.kind)
             if values is not None:
                 return values
-        codes, texts, _ = coded(array)
+        codes, texts = coded(array)
         if column.kind == "boolean":
             values = truths(texts, column.truth)
         else:
@@ -367,7 +367,7 @@ class Encoder:
         self, place: Values, column: ColumnPlan, array: pa.Array, salt: int
     ) -> Bools | None:
         """A 1 in the place of each row's level. Returns where one is missing."""
-        codes, texts, _ = coded(array)
+        codes, texts = coded(array)
         known = pc.index_in(texts, value_set=pa.array(column.levels, texts.type))
         level = np.asarray(pc.fill_null(known, len(column.levels)).to_numpy(), dtype=np.intp)
         if column.other:

@@ -84,8 +84,8 @@ class Held:
     """What one column of one set holds: `values`, numbers of a `family`, or texts.
 
     Text that is all plain numbers, or all ISO dates, is learned as such. Each of its rows stands
-    for `step` rows of the set. `count` values are texts, of which `padded` have blanks around them;
-    `declared` are categories by the type of the column.
+    for `step` rows of the set. `count` values are texts; `declared` are categories
+    by the type of the column.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Held:
         self.rows, self.type_name = len(array), str(array.type)
         self.missing: int = array.null_count
         self.values: Numbers | None = None
-        self.count = self.padded = 0
+        self.count = 0
         self._texts, self._counts = pa.array([], pa.string()), np.empty(0)
         self._read: dict[str, Numbers] = {}
         kind = family(array.type)
@@ -114,10 +114,9 @@ class Held:
             known = values[~np.isnan(values)]
             self.missing, self.values = len(values) - len(known), Numbers(known)
             return
-        codes, texts, padded = coded(array)
+        codes, texts = coded(array)
         counts = np.bincount(codes[codes >= 0], minlength=len(texts))
         self.missing = int(np.count_nonzero(codes < 0))
-        self.padded = int(counts[padded].sum())
         there = counts > 0  # some categories no row has
         self._texts, self._counts = texts.filter(pa.array(there)), counts[there].astype(np.float64)
         self.count = int(self._counts.sum())
@@ -234,7 +233,6 @@ class Held:
             exact=exact,
             reading=reading if read else "",
             kind=column.kind,
-            padded=self.padded,
         )
 
 

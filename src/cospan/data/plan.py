@@ -277,7 +277,6 @@ class ColumnProfile:
     exact: bool = True  # whether `levels` has every text with its exact count
     reading: str = ""  # how texts of this set are read, where the column is numbers or dates
     kind: str = ""  # the plan's
-    padded: int = 0  # rows whose text has blanks around it
 
 
 #: The columns of one set by their names, left-out ones too.

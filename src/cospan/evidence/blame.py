@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cospan.base.tolerance import LEAST_VARIANCE, NOT_ZERO
+from cospan.base.tolerance import NOT_ZERO
 from cospan.base.types import Floats, Index
 
 from .functions import (
@@ -33,7 +33,7 @@ from .functions import (
     kolmogorov,
     sides,
 )
-from .test import LEVEL, Evidence, log_tail
+from .test import LEVEL, Evidence, log_tail, mean_z
 
 #: z² that a unit has by chance now and then: only what goes beyond it counts as explained.
 CHANCE = 9.0
@@ -147,14 +147,8 @@ def _given_again(rows: RowFunctions, out: list[int], asked: Index, n_a: int) -> 
     """The largest z² of what the columns that are not blamed leave open of those asked for."""
     found = dict.fromkeys(asked.tolist(), 0.0)
     for function, values in rows.given(~np.isin(rows.scores.column, out), list(found)):
-        found[function.column] = max(found[function.column], _z(values, n_a) ** 2)
+        found[function.column] = max(found[function.column], mean_z(values, n_a) ** 2)
     return np.array(list(found.values()))
-
-
-def _z(values: Floats, n_a: int) -> float:
-    n = len(values)
-    step = float(values[:n_a].mean() - values[n_a:].mean())
-    return step * float(np.sqrt(n_a * (n - n_a) / n / max(float(values.var()), LEAST_VARIANCE)))
 
 
 def _clearest(
@@ -179,7 +173,7 @@ def _clearest(
         best = plainest
     if functions[best].kind in VAGUE:
         given = [x for x in rows.given(use, (function.column,)) if x[0].kind == "given"]
-        moved = max((_z(values, n_a) for _, values in given), key=abs, default=0.0)
+        moved = max((mean_z(values, n_a) for _, values in given), key=abs, default=0.0)
         if abs(moved) > MORE * z[best]:
             return Function("given", function.column), moved
     return functions[best], float(evidence.z[best])

@@ -20,7 +20,7 @@ from cospan.base.types import Floats
 from .functions import OTHER, Reading, deviation
 
 if TYPE_CHECKING:
-    from cospan.data import ColumnPlan, EncodingPlan, SetProfile
+    from cospan.data import EncodingPlan, SetProfile
 
 #: Texts and identifiers: no features, but it is watched how they are written.
 TEXT = "text"
@@ -64,24 +64,20 @@ def columns_of(
         places, indicator = tuple(range(place, place + width)), gap if column.indicator else None
         levels = None
         if column.kind == "boolean":
-            levels = _spelled(column, profiles or ())
+            # The words for false and true, as most values of both sets are written.
+            texts = (one[column.name].levels for one in profiles or () if column.name in one)
+            written = sum(map(Counter, texts), Counter[str]())
+            levels = tuple(
+                max(
+                    (x for x in written if x.lower() == word), key=written.__getitem__, default=word
+                )
+                for word in column.truth
+            )
         elif column.kind == "category":
             levels = (*column.levels, OTHER) if column.other else column.levels
         found.append(Column(column.name, column.kind, places, indicator, levels))
         place, gap = place + width, gap + column.indicator
     return tuple(found)
-
-
-def _spelled(column: ColumnPlan, profiles: Sequence[SetProfile]) -> tuple[str, ...]:
-    """The words for false and true, as most values of both sets are written."""
-    written: Counter[str] = Counter()
-    for profile in profiles:
-        if column.name in profile:
-            written.update(profile[column.name].levels)
-    return tuple(
-        max((x for x in written if x.lower() == word), key=lambda x: written[x], default=word)
-        for word in column.truth
-    )
 
 
 def read_columns(columns: Sequence[Column], rows: Floats) -> list[Reading]:

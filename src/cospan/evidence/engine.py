@@ -18,7 +18,6 @@ from scipy import special
 from cospan.base.arrays import one_blas_thread, to_numpy
 from cospan.base.checks import as_count, as_rows, as_seed, check_names, feature_names_of
 from cospan.base.rows import Keys, row_keys
-from cospan.base.tolerance import LEAST_VARIANCE
 from cospan.base.types import Array, Bools, Data, Floats, Index, Values
 from cospan.errors import InputError
 
@@ -27,7 +26,7 @@ from .columns import TEXT, Column, columns_of, read_columns, read_texts
 from .findings import IN_BOTH, Finding, check_quality, described, taken
 from .functions import OWN, SHARES, Function, Reading, RowFunctions, deviation, kolmogorov
 from .size import Size
-from .test import Evidence, Labellings, share_z, weigh
+from .test import Evidence, Labellings, mean_z, share_z, weigh
 from .verdict import Smallest, Verdict, feature_table, pair_table
 
 if TYPE_CHECKING:
@@ -185,14 +184,11 @@ def _of_all_rows(
     found = {}
     for (function, x), (_, y) in zip(functions.own(a), functions.own(b), strict=True):
         x, y = x[~np.isnan(x)], y[~np.isnan(y)]
-        n_a, n_b, sums = len(x), len(y), (float(x.sum()), float(y.sum()))
         z = 0.0
         if function.kind in SHARES:
-            z = share_z(sums[0], n_a, sums[1], n_b)
-        elif n_a and n_b:
-            n, square = n_a + n_b, float(x @ x + y @ y)
-            variance = max(square / n - (sum(sums) / n) ** 2, LEAST_VARIANCE)
-            z = (sums[0] / n_a - sums[1] / n_b) * math.sqrt(n_a * n_b / n / variance)
+            z = share_z(float(x.sum()), len(x), float(y.sum()), len(y))
+        elif len(x) and len(y):
+            z = mean_z(np.concatenate([x, y]), len(x))
         found[function] = z
     return found
 

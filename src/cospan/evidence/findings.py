@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from cospan.base.tables import plain
 from cospan.base.types import Bools, Floats, Record
@@ -32,7 +31,7 @@ from .functions import (
     multiples,
     sides,
 )
-from .test import SQUARE, share_z
+from .test import SQUARE
 
 if TYPE_CHECKING:
     from cospan.data import ColumnProfile, SetProfile
@@ -48,7 +47,7 @@ MOST_GIVEN = 50
 APART, SCALED = 0.5, 1.6
 #: Of a change of rounding the average is told where it moved by so many standard deviations.
 PLAIN = 0.5
-#: What chance would give less often is noted: blanks around values, levels of one set alone.
+#: Levels of one set alone are noted where chance would give them less often.
 BY_CHANCE = 0.001
 
 
@@ -288,8 +287,8 @@ def check_quality(
     """Look through the columns; differences between the sets come first.
 
     The kinds are ``"new levels"``, ``"vanished levels"``, ``"constant"`` (in one set, or the same
-    in both), ``"writing"`` (`levels` has an example of A's and of B's), ``"blanks"`` (around
-    values) and ``"times"`` (that do not overlap: the last of one set and the first of the other).
+    in both), ``"writing"`` (`levels` has an example of A's and of B's) and ``"times"`` (that do not
+    overlap: the last of one set and the first of the other).
     """
     found = [note for one in features for note in _constant(one)]
     first, second = profiles or ({}, {})
@@ -309,21 +308,15 @@ def _constant(one: FeatureChange) -> Iterator[Finding]:
 
 
 def _of_profiles(a: ColumnProfile, b: ColumnProfile) -> Iterator[Finding]:
-    """What all rows show: levels of one set alone, times apart, other writing, blanks."""
+    """What all rows show: levels of one set alone, times apart, other writing."""
     if a.kind == "category" and a.exact and b.exact and a.levels and b.levels:
         yield from _of_levels(a, b)
     if a.kind == "time":
         ends = (a.high, b.low) if a.low <= b.low else (a.low, b.high)
         yield Finding("times", a.name, a=ends[0], b=ends[1])
-    n_a, n_b = a.rows - a.missing, b.rows - b.missing
-    if min(n_a, n_b) == 0:
-        return
-    if (written := _written(a, b)) is not None:
+    written = _written(a, b) if a.rows > a.missing and b.rows > b.missing else None
+    if written is not None:
         yield Finding("writing", a.name, levels=written)
-    if a.padded or b.padded:
-        z = share_z(a.padded, n_a, b.padded, n_b)
-        if 2 * special.ndtr(-abs(z)) < BY_CHANCE:
-            yield Finding("blanks", a.name, a=a.padded / n_a, b=b.padded / n_b, z=z)
 
 
 def _of_levels(a: ColumnProfile, b: ColumnProfile) -> Iterator[Finding]:

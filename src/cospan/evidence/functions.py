@@ -27,8 +27,7 @@ from cospan.base.types import Floats
 LEVELS, FEWEST = 30, 5
 #: A level or a gap takes part in relations where this share of the rows has it, and has it not.
 SHARE = 0.03
-#: Values of a number are watched by themselves where it has more values than these, and at least
-#: this share of the rows has one.
+#: Values that this share of the rows has are watched, of numbers with more values than these.
 FEW_VALUES, OFTEN = 10, 0.005
 #: The outer shares of the rows at each end of a column, and steps whose multiples are counted.
 ENDS, STEPS = (0.01, 0.05), (1.0, 10.0)
@@ -38,8 +37,7 @@ RIDGE = 0.02
 MOST_SCORES = 1_000
 #: Numbers inside one level: at most so many functions, and at least so many rows in the level.
 MOST_INSIDE, FEWEST_INSIDE = 2_000, 20
-#: Columns with equal values are looked for among numbers whose scores are correlated this far, in
-#: at most so many pairs.
+#: Numbers whose scores are correlated this far may have equal values; pairs that are looked at.
 NEAR_EQUAL, MOST_EQUAL = 0.2, 1_000
 #: Identities are looked for in so many columns, those that the others predict best and this well,
 #: where there are at most so many. One holds where three quarters of the rows are off by less, in

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from cospan.base.tolerance import NOT_ZERO, SAME_STATISTIC
+from cospan.base.tolerance import LEAST_VARIANCE, NOT_ZERO, SAME_STATISTIC
 from cospan.base.types import Floats
 
 from .functions import (
@@ -65,7 +64,7 @@ BINARY, SAME_VALUES = ("equal", "identity"), 1e-4
 #: Scores are cut here, so that single rows do not make a relation.
 CUT = 3.0
 #: The least variance of a score within a set: a correlation has to be divided by something.
-LEAST_VARIANCE = 0.01
+LEAST_WITHIN = 0.01
 #: A z that varies less over the labellings does not vary.
 SAME_Z = 1e-6
 #: Medians of p-values are kept inside these, and log p-values above this: sums stay finite.
@@ -81,7 +80,9 @@ class Labellings:
     """The true labels and random ones: 1 where a row belongs to A, (1 + B, n)."""
 
     labels: Matrix
-    grouped: bool = False  # whole groups of rows were relabelled
+    n_a: NDArray[np.float32]  # how many rows are A's, (1 + B,)
+    root: NDArray[np.float32]  # √(n_a n_b / n): makes differences of means of unit functions z
+    grouped: bool  # whole groups of rows were relabelled
 
     @classmethod
     def draw(
@@ -96,24 +97,15 @@ class Labellings:
         if groups is None:
             for row in labels[1:]:
                 row[rng.permutation(n)[:n_a]] = 1
-            return cls(labels)
-        _, unit = np.unique(2 * np.asarray(groups) + in_a, return_inverse=True)
-        of_a = np.zeros(unit.max() + 1, dtype=np.float32)
-        of_a[unit[in_a]] = 1
-        for row in labels[1:]:
-            row[:] = rng.permutation(of_a)[unit]
-        return cls(labels, grouped=True)
-
-    @cached_property
-    def n_a(self) -> NDArray[np.float32]:
-        """How many rows are A's, (1 + B,)."""
-        return np.asarray(self.labels.sum(axis=1, dtype=np.float64), dtype=np.float32)
-
-    @cached_property
-    def root(self) -> NDArray[np.float32]:
-        """√(n_a n_b / n): makes a difference of means of unit functions a z."""
-        n_a, n = self.n_a.astype(np.float64), self.labels.shape[1]
-        return np.asarray(np.sqrt(n_a * (n - n_a) / n), dtype=np.float32)
+        else:
+            unit = np.unique(2 * groups + in_a, return_inverse=True)[1]
+            of_a = np.zeros(unit.max() + 1, dtype=np.float32)
+            of_a[unit[in_a]] = 1
+            for row in labels[1:]:
+                row[:] = rng.permutation(of_a)[unit]
+        of_each = labels.sum(axis=1, dtype=np.float64)
+        root = np.sqrt(of_each * (n - of_each) / n).astype(np.float32)
+        return cls(labels, of_each.astype(np.float32), root, groups is not None)
 
     def means(self, values: NDArray[np.float32]) -> tuple[Matrix, Matrix]:
         """Means over A and over B of every row of values (m, n), for every labelling."""
@@ -268,6 +260,13 @@ def _rare_z(n: int, k: int, n_a: int) -> Floats:
     return np.asarray(np.where(up < 0.5, -special.ndtri(up), special.ndtri(down)))
 
 
+def mean_z(values: Floats, n_a: int) -> float:
+    """z of the means of A's values, which come first, and of B's."""
+    n = len(values)
+    step = float(values[:n_a].mean() - values[n_a:].mean())
+    return step * math.sqrt(n_a * (n - n_a) / n / max(float(values.var()), LEAST_VARIANCE))
+
+
 def share_z(x_a: float, n_a: float, x_b: float, n_b: float) -> float:
     """z of two shares, x_a of n_a and x_b of n_b: exact where they are rare."""
     n, x = n_a + n_b, x_a + x_b
@@ -308,7 +307,7 @@ def _correlations(rows: RowFunctions, labellings: Labellings) -> tuple[list[Func
     i, j = i[apart], j[apart]
     means = labellings.means(G)
     spreads = [
-        1 / np.sqrt(np.maximum(square - mean**2, LEAST_VARIANCE))
+        1 / np.sqrt(np.maximum(square - mean**2, LEAST_WITHIN))
         for mean, square in zip(means, labellings.means(G**2), strict=True)
     ]
     Z = np.empty((len(i), len(labellings.labels)), np.float32)
@@ -356,20 +355,19 @@ def _joint(
     products = labellings.differences(Y[a] * Y[b])
     D = np.zeros((products.shape[1], len(Y), len(Y)), np.float32)
     D[:, a, b] = D[:, b, a] = products.T
-    one_sided = {  # powers that make them nearly normal
+    found = {  # powers that make them nearly normal
         "means": np.square(m).sum(axis=0) ** (1 / 3),
         "spreads": sums("spread") ** (1 / 3),
         "shapes": sums("shape", "low end", "high end") ** (1 / 3),
         "whitened": ((P @ m) * m).sum(axis=0) ** (1 / 3),
         "moments": np.square(D @ D).sum(axis=(1, 2)) ** (1 / 6),
     }
-    sizes = labellings.differences(np.stack([length, ((G @ P) * G).sum(axis=1)]))
-    two_sided = {"length": sizes[0], "cost": sizes[1]}
     if (at := np.flatnonzero(kind == "identity")).size:
-        one_sided["identity"] = np.abs(Z[at]).max(axis=0)
-    one, two = (np.stack(list(x.values())).astype(np.float64) for x in (one_sided, two_sided))
-    tails = [special.log_ndtr(-_standard(one)), np.log(2) + special.log_ndtr(-abs(_standard(two)))]
-    return dict(zip([*one_sided, *two_sided], np.concatenate(tails), strict=True))
+        found["identity"] = np.abs(Z[at]).max(axis=0)
+    one = _standard(np.stack(list(found.values())).astype(np.float64))
+    two = labellings.differences(np.stack([length, ((G @ P) * G).sum(axis=1)])).astype(np.float64)
+    tails = [special.log_ndtr(-one), log_tail(_standard(two) ** 2)]
+    return dict(zip([*found, "length", "cost"], np.concatenate(tails), strict=True))
 
 
 def _standard(values: NDArray[_Real]) -> NDArray[_Real]:

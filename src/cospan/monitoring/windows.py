@@ -321,7 +321,7 @@ def _days(array: pa.Array, where: str, zones: set[str]) -> Floats:
     if array.null_count == len(array):
         return np.full(len(array), np.nan)
     if kind in ("text", "dictionary"):
-        codes, texts, _ = coded(array)
+        codes, texts = coded(array)
         ways = [way for way, how in READINGS.items() if how.kind == "date"]
         found = [parsed(texts, way).to_numpy(zero_copy_only=False) for way in ways]
         fitting = {days.tobytes(): days for days in found if not np.isnan(days).any()}

@@ -263,7 +263,6 @@ _WRITERS: dict[str, str | Callable[[Finding, Pair, str], str]] = {
     "vanished levels": _OWN_LEVELS % ("a", "b", "x"),
     "constant": _constant,
     "writing": "{name} is written as {first} in {a} and as {last} in {b}",
-    "blanks": "{name} has blanks around {y} of the values of {b} ({x} in {a}); they do not count",
     "times": _times,
     "no data": "there is no data in {b}, where data was due",
     "far": "{rows} of {b} {are} far outside all other times",

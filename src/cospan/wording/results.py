@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from cospan.comparison import Comparison
     from cospan.monitoring import Episode, Monitoring, Window
 
-#: Findings that a verdict has a sentence for, and its notes on the quality of data.
-MOST_FINDINGS, WRITTEN = 8, ("writing", "blanks")
+#: Findings that a verdict has a sentence for.
+MOST_FINDINGS = 8
 
 
 def verdict_headline(verdict: Verdict) -> str:
@@ -56,7 +56,7 @@ def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
     if verdict.mostly:
         lines.append(made_of_sentence(verdict))
     lines += finding_sentences(verdict, findings[:MOST_FINDINGS])
-    lines += [sentence(one, verdict.sets) for one in verdict.quality if one.kind in WRITTEN]
+    lines += [sentence(one, verdict.sets) for one in verdict.quality if one.kind == "writing"]
     more = len({one.column for one in findings[MOST_FINDINGS:]})
     if more:
         lines.append(f"{plural(more, 'more column')} changed.")
