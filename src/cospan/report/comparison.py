@@ -47,6 +47,8 @@ from .pictures import Gallery
 
 #: Of more pairs the folded ones say their findings without charts: a page stays below 800 kB.
 MOST_DRAWN = 21
+#: More sets are no map: a plane does not show how far apart they are.
+MOST_MAPPED = 6
 #: Findings that a card has; columns of the band where nothing changed; rows named as examples.
 FINDINGS, BAND, EXAMPLES = 5, 14, 3
 #: Kinds of findings that are not about the values of one column, and whose values are shares.
@@ -148,7 +150,8 @@ def many_card(subject: Subject) -> Card:
     if not subject.named:  # no findings on single columns
         said = said[: len(found.schema_changes) + 2]
     points, lead = tuple(map(Figure, said)), results.sets_lead(found)
-    return Card(title, lead, _keys(subject), points=points, side=(first, second))
+    side = (first, second) if len(names) <= MOST_MAPPED else (second,)
+    return Card(title, lead, _keys(subject), points=points, side=side)
 
 
 def _keys(subject: Subject) -> tuple[Key, ...]:
