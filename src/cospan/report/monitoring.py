@@ -132,9 +132,8 @@ def _facts(found: Monitoring) -> tuple[Fact, ...]:
         since = results.day_text(first.alarm.start)
         facts.append(Fact("First alarm", since, _column(first), "window"))
         running = sum(one.end is None for one in found.episodes)
-        facts.append(
-            Fact("Now", plural(running, "episode") if running else "calm", "over time", "columns")
-        )
+        now = plural(running, "episode") if running else "calm"
+        facts.append(Fact("Now", now, "over time", "columns"))
     rate = f"{number(found.rate)} {results.per_text(found)}"
     return (*facts, Fact("False alarms to expect", rate, "all columns together", "promise"))
 
