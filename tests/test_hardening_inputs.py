@@ -118,7 +118,6 @@ TABLE = {name: np.random.default_rng(0).normal(size=40) for name in "abc"}
     ("call", "words"),
     [
         (lambda: Profile.of({name: x[:0] for name, x in TABLE.items()}), "has no rows"),
-        (lambda: Profile.of(TABLE, rows=1), "rows must be a whole number of at least 2"),
         (lambda: compare(TABLE, TABLE, progress=3), "progress is 3; give a function"),
         (lambda: compare(TABLE, TABLE, curve=10**9), "'auto' or None"),
         (lambda: gsvds(np.zeros((5, 5)), np.zeros((5, 5)), 2), "are zero"),

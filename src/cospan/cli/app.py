@@ -216,7 +216,6 @@ def profile(
     output: Annotated[Path, _output("Where the profile goes.")],
     time: Time = None,
     every: Every = None,
-    rows: Annotated[int, Option(min=2, help="Rows to keep, drawn at random.")] = 5_000,
     columns: Columns = None,
     drop: Drop = None,
     keep: Keep = None,
@@ -228,7 +227,7 @@ def profile(
     with Terminal(quiet) as terminal:
         from cospan.cli import commands
 
-        commands.profile(terminal, data, output, _given(locals(), "time", "every", "rows"))
+        commands.profile(terminal, data, output, _given(locals(), "time", "every"))
 
 
 @app.command(epilog="Example: cospan audit patients.csv --label diagnosis -o suspicious.csv")

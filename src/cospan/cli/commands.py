@@ -101,8 +101,7 @@ def monitor(
     """The same for windows."""
     _check_monitor(reference, data, outputs)
     terminal.progress(f"reading {reference}", 0, None)
-    watched: Options = {"name": name_of(data), "progress": terminal.progress}
-    found = monitor_windows(reference, one_or_all(data), **watched, **options)
+    found = monitor_windows(reference, one_or_all(data), name=name_of(data), **options)
     if outputs.save is not None:
         found.save(outputs.save)
     for path in outputs.reports:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields, replace
 
@@ -13,14 +12,12 @@ from cospan.base.checks import as_option, is_real
 from cospan.base.types import Data, Option, Record
 from cospan.comparison import compare
 from cospan.data import Options
-from cospan.errors import CospanError, CospanWarning, InputError, warn
+from cospan.errors import CospanError, CospanWarning, InputError
 from cospan.model_file import PROFILE, is_file_of
 
 from .profile import Profile
 from .result import FEWEST_ROWS, Monitoring
 from .windows import Kept, as_every, read_windows
-
-Progress = Callable[[str, int, int | None], None]
 
 
 def monitor(
@@ -33,7 +30,6 @@ def monitor(
     details: str = "alarms",
     rolling: bool | None = None,
     name: str | None = None,
-    progress: Progress | None = None,
     **options: Option,
 ) -> Monitoring:
     """Compare data with a reference, window by window, and say since when something is different.
@@ -65,8 +61,6 @@ def monitor(
         takes a lasting fault for usual after as many windows as the reference has.
     name : str, optional
         What to call the data.
-    progress : callable, optional
-        Called as ``progress(stage, done, of)``.
     **options
         For the sources: columns, categorical, numeric, drop, keep.
 
@@ -96,9 +90,7 @@ def monitor(
     if time is None and past.every.timed:
         time = past.reference.time or None
     kept = read_windows(data, time, past.every, name, **options)
-    found = _compared(past.extended(kept), kept, details == "all", progress)
-    warn(kept.notes)
-    return replace(found, notes=tuple(dict.fromkeys([*found.notes, *map(str, kept.notes)])))
+    return _compared(past.extended(kept), kept, details == "all")
 
 
 def _begun(reference: Data, time: str | None, every: Option, options: Record) -> Monitoring:
@@ -118,16 +110,13 @@ def _begun(reference: Data, time: str | None, every: Option, options: Record) ->
     return past
 
 
-def _compared(found: Monitoring, kept: Kept, every: bool, progress: Progress | None) -> Monitoring:
+def _compared(found: Monitoring, kept: Kept, every: bool) -> Monitoring:
     """With comparisons of the windows that raise an alarm, or of all where that is wanted."""
     profile, met = found.reference, dict(found.met)
-    window = {one.code: one for one in found.windows}
     every = every or not found.can_judge
-    read = [(k, window[code]) for k, code in enumerate(sorted(found.latest))]
-    wanted = [(k, one) for k, one in read if one.alarm or (every and one.rows >= FEWEST_ROWS)]
-    for done, (k, one) in enumerate(wanted):
-        if progress is not None:
-            progress("comparing windows", done, len(wanted))
+    for k, one in enumerate(one for one in found.windows if one.code in found.latest):
+        if not (one.alarm or (every and one.rows >= FEWEST_ROWS)):
+            continue
         with warnings.catch_warnings(), suppress(CospanError):
             warnings.simplefilter("ignore", CospanWarning)
             pair = compare(

@@ -14,16 +14,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from cospan.base.rows import row_keys
 from cospan.base.types import Data, Floats, Index, Record, Values
 from cospan.data import Encoder, EncodingPlan
 from cospan.evidence import Held, Ranks, Reading, legendre, normal_scores
 
-#: Functions that are watched at most, relations among them, and levels of a category.
-MOST_FUNCTIONS, MOST_RELATIONS, LEVELS = 500, 60, 8
+#: Relations that are watched at most, and levels of a category.
+MOST_RELATIONS, LEVELS = 60, 8
 #: Correlations in the reference that are watched.
 RELATED = 0.2
 #: A level takes part in relations where this share of the rows has it, and has it not.
@@ -36,10 +34,7 @@ RIDGE = 0.02
 RUNS = 5
 #: A correlation needs more rows than these, both columns must vary, and 1 is not on Fisher's scale.
 FEW_ROWS, VARIES, NEARLY_ONE = 6, 1e-3, 0.98
-#: Which functions stay where there are too many.
-FIRST = (
-    "mean", "missing", "new", "stuck", "spread", "level", "given", "scatter", "shape", "relation",
-)  # fmt: skip
+#: Functions that are shares.
 SHARES = ("missing", "level", "new", "stuck")
 #: The code of a level that the reference does not have.
 NEW = -1
@@ -66,10 +61,6 @@ class Read(NamedTuple):
         """Some of the rows."""
         parts = (one._replace(values=one.values[at]) for one in self.readings)
         return self._replace(readings=tuple(parts))
-
-    def keys(self) -> NDArray[np.uint64]:
-        """A number for each row, equal for equal rows."""
-        return row_keys([one.values for one in self.readings])
 
 
 def read_rows(rows: Data, plan: EncodingPlan | None, names: Sequence[str]) -> Read:
@@ -112,14 +103,9 @@ class Windowed:
 
     def most_frequent(self, values: Floats) -> Floats:
         """How often the most frequent value of each window occurs."""
-        within = np.arange(len(values)) - self.starts[self.of]
-        table = np.full((len(self.starts), within.max() + 1), np.nan)
-        table[self.of, within] = values
-        table.sort(axis=1)
-        place = np.arange(table.shape[1])
-        begins = np.diff(table, axis=1, prepend=np.nan) != 0  # NaN is no run
-        lengths = place - np.maximum.accumulate(np.where(begins, place, 0), axis=1) + 1
-        return np.asarray((lengths * ~np.isnan(table)).max(axis=1), dtype=np.float64)
+        parts = np.split(values, self.starts[1:])
+        counts = (np.unique(one[~np.isnan(one)], return_counts=True)[1] for one in parts)
+        return np.array([one.max(initial=0) for one in counts], dtype=np.float64)
 
 
 class Functions:
@@ -146,7 +132,11 @@ class Functions:
         self.center, self.unit = G.mean(axis=0), np.maximum(G.std(axis=0), 1e-9)
         G = (G - self.center) / self.unit
         column = np.array([read.readings[k].column for k, _ in self.scored], dtype=np.intp)
-        self.pairs = _pairs(G, column)
+        r = np.abs(G.T @ G / max(1, len(G)))
+        row, other = np.triu_indices(len(column), 1)
+        strong = np.flatnonzero((column[row] != column[other]) & (r[row, other] >= RELATED))
+        first = strong[np.argsort(-r[row, other][strong], kind="stable")[:MOST_RELATIONS]]
+        self.pairs = np.column_stack([row[first], other[first]])  # the most correlated first
         # What the others leave of numbers, without each run, and by all rows; and ranks among what
         # is left of the reference's own rows out of their run, and among its size.
         left = [j for j, (_, level) in enumerate(self.scored) if level < 0 and np.ptp(column) > 0]
@@ -159,18 +149,16 @@ class Functions:
             x = rest[~np.isnan(read.readings[place].values), k]  # of a gap nothing is left
             self.left[place] = k, Ranks.learn(*_counted(x)), Ranks.learn(*_counted(np.abs(x)))
         whole = Windowed(np.zeros(1, np.intp), 2)
-        every = [one for one, _, _ in self._every(read.take(slice(2)), whole, RUNS)]
-        self.chosen = _chosen(every)
-        self.table = tuple(every[k] for k in self.chosen)
+        self.table = tuple(one for one, _, _ in self._every(read.take(slice(2)), whole, RUNS))
 
     def measure(self, read: Read, starts: Index, run: int = RUNS) -> tuple[Floats, Floats]:
         """Values of the windows that begin at `starts`, (windows, functions), and rows behind them.
 
         Of windows of the reference, `run` is the run to leave out.
         """
-        found = list(self._every(read, Windowed(starts, len(read.readings[0].values)), run))
-        values, n = (np.column_stack([found[j][k] for j in self.chosen]) for k in (1, 2))
-        return values, n
+        windows = Windowed(starts, len(read.readings[0].values))
+        _, values, n = zip(*self._every(read, windows, run), strict=True)
+        return np.column_stack(values), np.column_stack(n)
 
     def _normal(self, read: Read) -> list[Floats]:
         """Normal scores of numbers among the reference's, NaN for gaps; codes of levels."""
@@ -270,53 +258,11 @@ def _counted(values: Floats) -> tuple[Floats, Index]:
     return np.unique(known if len(known) else np.zeros(1), return_counts=True)
 
 
-def _chosen(table: Sequence[Watched]) -> Index:
-    """Places of the functions that are watched: of too many those that say most."""
-    watched = [k for k, one in enumerate(table) if one.kind != "average"]
-    first = sorted(watched, key=lambda k: FIRST.index(table[k].kind))[:MOST_FUNCTIONS]
-    columns = {table[k].column for k in first}
-    shown = [k for k, one in enumerate(table) if one.kind == "average" and one.column in columns]
-    return np.sort([*first, *shown])
-
-
 def _solve(G: Floats, column: Index, left: Sequence[int]) -> Floats:
     """What is left of scores given those of the other columns is G times this."""
     P = np.linalg.inv(G.T @ G / max(1, len(G)) + RIDGE * np.eye(G.shape[1]))
     same = column[:, None] == column
     return np.asarray((P @ np.linalg.inv(np.where(same, P, 0.0)))[:, list(left)])
-
-
-def _pairs(G: Floats, column: Index) -> Index:
-    """The scores of different columns that are correlated, the most correlated first."""
-    r = np.abs(G.T @ G / max(1, len(G)))
-    i, j = np.triu_indices(len(column), 1)
-    strong = np.flatnonzero((column[i] != column[j]) & (r[i, j] >= RELATED))
-    first = strong[np.argsort(-r[i, j][strong], kind="stable")[:MOST_RELATIONS]]
-    return np.column_stack([i[first], j[first]])
-
-
-def standard_values(
-    table: Sequence[Watched], values: Floats, n: Floats, usual: Floats
-) -> tuple[Floats, Floats]:
-    """Values with sampling variance 1/n, (windows, functions), and n, 0 for what is only shown.
-
-    `usual` are the reference's shares.
-
-    >>> never, often = Watched("missing", "x"), Watched("missing", "y")
-    >>> counts, n = np.array([[1.0, 5.0]]), np.full((1, 2), 25.0)
-    >>> standard_values([never, often], counts, n, np.array([0.0, 0.2]))[0].round(2).tolist()
-    [[0.4, 0.0]]
-    """
-
-    def arcsine(count: Floats) -> Floats:
-        return np.asarray(2 * np.arcsin(np.sqrt((np.clip(count, 0, n) + 0.375) / (n + 0.75))))
-
-    kinds = np.array([one.kind for one in table])
-    never = np.isin(kinds, ("missing", "new")) & (usual == 0)
-    moved = arcsine(values) - arcsine(np.where(kinds == "stuck", 0.0, usual) * n)
-    first = 2 * values / np.sqrt(np.maximum(n, 1))
-    X = np.where(never, first, np.where(np.isin(kinds, SHARES), moved, values))
-    return X, np.where(kinds == "average", 0.0, n)
 
 
 def held_columns(table: Sequence[Watched], values: Floats, n: Floats) -> dict[str, Held]:
@@ -325,8 +271,8 @@ def held_columns(table: Sequence[Watched], values: Floats, n: Floats) -> dict[st
     for one, value, count in zip(table, values.tolist(), n.tolist(), strict=True):
         own = found.setdefault(one.column, {"levels": {}})
         share = value / max(count, 1)
-        if one.kind == "average" and "mean" not in own and count:
-            own["mean"] = value  # of a text or a vector the first of several
+        if one.kind == "average" and count:
+            own.setdefault("mean", value)  # of a text the first of several
         elif one.kind == "missing":
             own["missing"] = share
         elif one.kind == "level":

@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cospan.base.checks import as_count
+from cospan.base.rows import row_keys
 from cospan.base.tables import plain
 from cospan.base.types import Bools, Data, Floats, Index, Option, Record, Values
 from cospan.data import EncodingPlan, Source, encode, notes_of, open_source
-from cospan.errors import InputError, ModelFileError, Note, warn
+from cospan.errors import InputError, ModelFileError, warn
 from cospan.evidence import Finding, Reading
 from cospan.model_file import (
     PROFILE,
@@ -35,16 +34,14 @@ from cospan.model_file import (
     write_parts,
 )
 
-from .functions import MOVING, NEW, RUNS, Functions, read_rows, standard_values
+from .functions import MOVING, NEW, RUNS, SHARES, Functions, read_rows
 from .windows import Codes, Every, Kept, Rows, as_every, read_windows, taken
 
 #: Rows that are kept of a reference, rows that are read by the plan at a time, and windows where
 #: nobody says how long they are.
 KEPT_ROWS, READ_ROWS, LENGTH = 5_000, 50_000, "1000-rows"
-#: Repeated rows are a finding above what is usual: by this many deviations, and by this many rows.
-DEVIATIONS, MORE_ROWS = 4, 5
 #: What a file holds as it is.
-KEPT = {"name": str, "names": list, "time": str, "options": dict, "repeated": float}
+KEPT = {"name": str, "names": list, "time": str, "options": dict}
 #: Options of the sources that say how columns are read, and are needed again for every window.
 READ_AS = ("categorical", "numeric", "keep")
 
@@ -119,8 +116,6 @@ class Profile:
     time: str  # the column of times; empty where there is none
     options: Record  # how columns are read: categorical, numeric, keep, where given
     windows: Measured
-    repeated: float  # the largest share of repeated rows in a window
-    notes: tuple[Note, ...] = ()  # what a reader should know
 
     @classmethod
     def of(
@@ -129,7 +124,6 @@ class Profile:
         *,
         time: str | None = None,
         every: str | int | None = None,
-        rows: int = KEPT_ROWS,
         name: str | None = None,
         **options: Option,
     ) -> Profile:
@@ -143,13 +137,10 @@ class Profile:
         every : {"hour", "day", "week", "month", "year"} or rows, optional
             The windows to cut the reference into, to learn how windows vary: as long as those
             that will be compared with it. A number or ``"1000-rows"``, the default, counts rows.
-        rows : int
-            Rows to keep.
         name : str, optional
         **options
             For the sources: columns, categorical, numeric, drop, keep.
         """
-        keep = as_count(rows, "rows", least=2)
         if every is None and time is not None:
             raise InputError(
                 'How long is a window? Say it with every=, for instance every="day" or '
@@ -159,13 +150,12 @@ class Profile:
         kept = read_windows(data, time, length, name, **options)
         read_as = {key: options[key] for key in READ_AS if options.get(key)}
         plan, names = _plan(kept, read_as)
-        warn(kept.notes)
         place = np.repeat(np.arange(len(kept.codes)), np.diff(kept.edges))
-        at = np.sort(np.random.default_rng(0).permutation(len(place))[:keep])
-        windows, repeated = _own_windows(kept, plan, names, place, at)
+        at = np.sort(np.random.default_rng(0).permutation(len(place))[:KEPT_ROWS])
+        windows = _own_windows(kept, plan, names, place, at)
         return cls(
             kept.name, taken(kept.rows, at), place[at], plan, names, length, time or "", read_as,
-            windows, repeated, tuple(kept.notes),
+            windows,
         )  # fmt: skip
 
     @property
@@ -193,7 +183,18 @@ class Profile:
 
     def standard(self, windows: Measured) -> tuple[Floats, Floats]:
         """Values of windows with sampling variance 1/n, and n; 0 for what is only shown."""
-        return standard_values(self.functions.table, windows.values, windows.n, self.usual)
+        n, kinds = windows.n, np.array([one.kind for one in self.functions.table])
+
+        def arcsine(count: Floats) -> Floats:
+            share = (np.clip(count, 0, n) + 0.375) / (n + 0.75)
+            return np.asarray(2 * np.arcsin(np.sqrt(share)))
+
+        usual = np.where(kinds == "stuck", 0.0, self.usual)
+        moved = arcsine(windows.values) - arcsine(usual * n)
+        X = np.where(np.isin(kinds, SHARES), moved, windows.values)
+        never = np.isin(kinds, ("missing", "new")) & (self.usual == 0)
+        X = np.where(never, 2 * windows.values / np.sqrt(np.maximum(n, 1)), X)
+        return X, np.where(kinds == "average", 0.0, n)
 
     # ---- windows of other data -----------------------------------------------------------------
 
@@ -211,20 +212,14 @@ class Profile:
             at = np.flatnonzero(bundle == group)
             edges = kept.edges[at[0] : at[-1] + 2]
             read = read_rows(kept.rows[int(edges[0]) : int(edges[-1])], self.plan, self.names)
-            keys, starts = read.keys(), edges[:-1] - edges[0]
-            rows = np.diff(edges).tolist()
-            for k, n, same in zip(at, rows, _repeated(keys, starts).tolist(), strict=True):
+            starts = edges[:-1] - edges[0]
+            for k, n in zip(at.tolist(), np.diff(edges).tolist(), strict=True):
                 found = [one for own in sorted(kept.columns[k]) for one in schema[own]]
-                if read.absurd:
-                    odd = read_rows(kept.of(int(k)), self.plan, self.names).absurd
-                    found += [
-                        Finding("absurd", c, a=0.0, b=float(x), rows=n) for c, x in odd.items()
-                    ]
-                usual = n * self.repeated
-                if same > MORE_ROWS + usual + DEVIATIONS * np.sqrt(usual):
-                    found.append(Finding("repeated rows", detail="within B", a=same, rows=n))
+                odd = read_rows(kept.of(k), self.plan, self.names).absurd if read.absurd else {}
+                found += [Finding("absurd", c, a=0.0, b=float(x), rows=n) for c, x in odd.items()]
                 met.append(tuple(dict.fromkeys(found)))
-            digests = np.add.reduceat(keys >> np.uint64(2), starts) >> np.uint64(2)
+            keys = row_keys([one.values for one in read.readings]) >> np.uint64(2)
+            digests = np.add.reduceat(keys, starts) >> np.uint64(2)
             parts.append((digests.astype(np.int64), *self.functions.measure(read, starts)))
         arrays = (np.concatenate(one) for one in zip(*parts, strict=True))
         return Measured(kept.codes, kept.counts, *arrays), met
@@ -301,7 +296,7 @@ def _plan(kept: Kept, read_as: Record) -> tuple[EncodingPlan | None, tuple[str, 
         return None, first.feature_names or tuple(f"x{j}" for j in range(first.n_features))
     encoded = encode([open_source(kept.rows, name=kept.name, **read_as)])
     # What is left out of the geometry, identifiers and free text, is watched by how it is written.
-    kept.notes.extend(note for note in notes_of(encoded) if note.code != "columns left out")
+    warn(note for note in notes_of(encoded) if note.code != "columns left out")
     plan = encoded[0].plan
     assert plan is not None
     read = (*plan.used, *(plan[column] for column, _ in plan.watched))
@@ -313,10 +308,9 @@ def _plan(kept: Kept, read_as: Record) -> tuple[EncodingPlan | None, tuple[str, 
 
 def _own_windows(
     kept: Kept, plan: EncodingPlan | None, names: tuple[str, ...], place: Index, at: Index
-) -> tuple[Measured, float]:
-    """The reference's windows, each run by what the other runs leave open; its repeated rows."""
+) -> Measured:
+    """The reference's windows, each run by what the other runs leave open."""
     read, run = read_rows(kept.rows, plan, names), place * RUNS // len(kept.codes)
-    repeated = _repeated(read.keys(), kept.edges[:-1]) / np.diff(kept.edges)
     functions = Functions(read.take(at), run[at])
     read = read._replace(readings=tuple(_lonely_are_new(one, place) for one in read.readings))
     found = []
@@ -325,14 +319,7 @@ def _own_windows(
         starts = np.flatnonzero(np.diff(place[rows], prepend=-1))
         found.append(functions.measure(read.take(rows), starts, int(one)))
     values, n = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    windows = Measured(kept.codes, kept.counts, np.zeros_like(kept.codes), values, n)
-    return windows, float(repeated.max())
-
-
-def _repeated(keys: NDArray[np.uint64], starts: Index) -> Floats:
-    """How many rows of each window equal an earlier one, by their keys."""
-    parts = np.split(keys, starts[1:])
-    return np.array([len(part) - len(np.unique(part)) for part in parts], dtype=np.float64)
+    return Measured(kept.codes, kept.counts, np.zeros_like(kept.codes), values, n)
 
 
 def _lonely_are_new(reading: Reading, place: Index) -> Reading:

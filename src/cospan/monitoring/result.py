@@ -21,7 +21,7 @@ import numpy as np
 from cospan.base.files import check_output
 from cospan.base.tables import make_dataframe, plain
 from cospan.base.types import Bools, DataFrame, Floats, Index, Record
-from cospan.errors import CospanError, Note
+from cospan.errors import CospanError, Note, warn
 from cospan.evidence import Finding, Held, Size
 from cospan.model_file import (
     PROFILE,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from cospan.comparison import Comparison
 
 #: What a file holds as it is.
-KEPT = {"name": str, "rate": float, "rolling": bool, "notes": list}
+KEPT = {"rate": float, "name": str, "rolling": bool}
 #: Endings of a report; with any other a file holds what to go on from.
 REPORTS = (".html", ".htm", ".md", ".markdown", ".json")
 #: Seconds to wait for another process that writes to the same file.
@@ -195,7 +195,6 @@ class Monitoring:
     rate: float = 1.0  # false alarms a year that were accepted
     name: str = ""  # what the data is called
     rolling: bool = False  # whether the reference moves along
-    notes: tuple[str, ...] = ()  # what a reader should know
     latest: frozenset[int] = frozenset()  # the codes of the windows that the last call read
     went_on: bool = field(default=False, repr=False)  # whether windows were added to earlier ones
 
@@ -203,7 +202,7 @@ class Monitoring:
     def begun(cls, reference: Profile) -> Monitoring:
         """One without windows."""
         none = reference.windows.take(np.zeros(0, dtype=np.intp))
-        return cls(reference, none, {}, notes=tuple(map(str, reference.notes)))
+        return cls(reference, none, {})
 
     @property
     def every(self) -> Every:
@@ -240,7 +239,7 @@ class Monitoring:
         _, a, b = np.intersect1d(old.codes, new.codes, return_indices=True)
         for code in new.codes[b][old.digests[a] != new.digests[b]].tolist():
             text = f"{every.label(code)} was there already; the rows now given take its place."
-            kept.notes.append(Note("window replaced", text, loud=True))
+            warn([Note("window replaced", text, loud=True)])
         both = zip(new.codes.tolist(), new.counts.tolist(), findings, strict=True)
         met = {code: Window(code, every, n, found) for code, n, found in both}
         return replace(
@@ -306,14 +305,10 @@ class Monitoring:
 
     def _empty(self) -> list[int]:
         """Windows without data where data was due."""
-        codes, own, season = (
-            self.measured.codes[~self._far],
-            self.reference.codes,
-            self.every.season,
-        )
+        codes, own = self.measured.codes[~self._far], self.reference.codes
         if not self.every.timed or not len(codes):
             return []
-        slots = np.arange(own.min(), own.max() + 1)
+        season, slots = self.every.season, np.arange(own.min(), own.max() + 1)
         had, phase = np.isin(slots, own), slots % season
         due = np.array([had[phase == q].sum() >= DUE * (phase == q).sum() for q in range(season)])
         lacking = np.setdiff1d(np.arange(codes.min(), codes.max()), codes)
@@ -371,7 +366,7 @@ class Monitoring:
 
     def to_dict(self) -> Record:
         """Plain types only, for JSON."""
-        names = ("name", "rate", "rolling", "smallest_seen", "sentences", "notes")
+        names = ("name", "rate", "rolling", "smallest_seen", "sentences")
         return {
             **{name: plain(getattr(self, name)) for name in names},
             "reference": self.reference.name,
@@ -420,12 +415,19 @@ class Monitoring:
         return read_parts(path, (PROFILE, PROFILE_VERSION), cls._read)
 
     def _added_to(self, path: str | os.PathLike[str]) -> Monitoring:
-        """What the file holds, with the windows that were read now."""
+        """What the file holds, with the windows that were read now.
+
+        Windows of rows go after the last one, where others have taken their places meanwhile.
+        """
         there = Monitoring.load(path)
-        new = self.measured.take(np.isin(self.measured.codes, list(self.latest)))
-        met = {**there.met, **{code: self.met[code] for code in new.codes.tolist()}}
-        notes = tuple(dict.fromkeys([*there.notes, *self.notes]))
-        return replace(self, measured=there.measured.joined(new), met=met, notes=notes)
+        old, new = there.measured, self.measured.take(np.isin(self.measured.codes, [*self.latest]))
+        read = [self.met[code] for code in new.codes.tolist()]
+        _, a, b = np.intersect1d(old.codes, new.codes, return_indices=True)
+        if not self.every.timed and np.any(old.digests[a] != new.digests[b]):
+            new = new._replace(codes=old.codes[-1] + 1 + np.arange(len(read)))
+        both = zip(new.codes.tolist(), read, strict=True)
+        met = {code: replace(one, code=code) for code, one in both}
+        return replace(self, measured=old.joined(new), met={**there.met, **met})
 
     def _parts(self) -> Parts:
         """What a file holds of it: the reference, and beside it the windows."""
@@ -445,8 +447,7 @@ class Monitoring:
         codes, counts = measured.codes.tolist(), measured.counts.tolist()
         for code, n, told in zip(codes, counts, read.value("met", list), strict=True):
             met[code] = Window(code, reference.every, n, **_as_written(told))
-        known = {name: read.value(name, kind) for name, kind in KEPT.items()}
-        return cls(reference, measured, met, **known | {"notes": tuple(map(str, known["notes"]))})
+        return cls(reference, measured, met, *(read.value(*one) for one in KEPT.items()))
 
 
 def _written(one: Window) -> Record:

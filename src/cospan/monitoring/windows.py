@@ -21,7 +21,7 @@ from cospan.base.rows import mixed
 from cospan.base.types import Data, Floats, Index, Option
 from cospan.data import (
     READINGS,
-    ZONE,
+    Options,
     Source,
     Table,
     coded,
@@ -33,7 +33,7 @@ from cospan.data import (
     parsed,
     read_ahead,
 )
-from cospan.errors import InputError, Note
+from cospan.errors import InputError, Note, warn
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,8 +59,6 @@ UNITS = {
 }
 _MONDAY = 3
 _MS_PER_DAY = 86_400_000
-#: How UTC is written at the end of a time.
-_UTC = {"Z", "+00:00", "+0000", "+00", "-00:00"}
 
 
 # ---- how long a window is ----------------------------------------------------------------------
@@ -147,7 +145,6 @@ class Kept(NamedTuple):
     rows: Rows
     edges: Index  # where the kept rows of each window begin, and the end
     columns: list[set[tuple[str, ...]]]  # of the sources of each window, but the time
-    notes: list[Note]
 
     @property
     def kind(self) -> str:
@@ -222,11 +219,11 @@ def read_windows(
         )
     sources = _opened(data, time, **options)
     name = name or (sources[0].name if len(sources) == 1 else f"{len(sources)} sets")
-    found, seen, timeless, notes = _Sample(), 0, 0, list[Note]()
+    found, seen, timeless = _Sample(), 0, 0
     texts = _texts_of_several(sources)
     for source in sources:
         columns = source.columns if isinstance(source, Table) else ()
-        for rows, days in read_ahead(_blocks(source, time if every.timed else None, texts, notes)):
+        for rows, days in read_ahead(_blocks(source, time if every.timed else None, texts)):
             counted = np.arange(seen, seen + len(rows))
             seen += len(rows)
             if every.timed:
@@ -242,7 +239,7 @@ def read_windows(
         raise InputError(f"{name} has no rows{' with a time' if timeless else ''}.")
     if timeless:
         text = f"{name}: {timeless:,} of {seen:,} rows have no time and are left out."
-        notes.append(Note("no time", text, loud=True))
+        warn([Note("no time", text, loud=True)])
     found.thin()
     rows, of_rows, _ = found.parts[0]
     if not isinstance(rows, np.ndarray):
@@ -253,7 +250,7 @@ def read_windows(
     counts = np.array([found.counts[code] for code in codes.tolist()])
     return Kept(
         name, sources[0], codes, counts, rows, np.append(starts, len(of_rows)),
-        [found.columns[code] for code in codes.tolist()], notes,
+        [found.columns[code] for code in codes.tolist()],
     )  # fmt: skip
 
 
@@ -264,10 +261,9 @@ def _opened(data: Data, time: str | None, **options: Option) -> list[Source | Ta
     several = isinstance(data, list | tuple) and all(
         isinstance(one, str | os.PathLike) or hasattr(one, "columns") for one in data
     )
-    drop = [*(options.pop("drop", None) or ()), *([] if time is None else [time])]
-    sources = [
-        open_source(one, drop=drop or None, **options) for one in (data if several else [data])
-    ]
+    drop = [*Options.of(drop=options.pop("drop", None)).drop, *([] if time is None else [time])]
+    every = data if several else [data]
+    sources = [open_source(one, drop=drop or None, **options) for one in every]
     for source in sources if time is not None else ():
         has = source.schema.names if isinstance(source, Table) else ()
         if time not in has:
@@ -277,17 +273,17 @@ def _opened(data: Data, time: str | None, **options: Option) -> list[Source | Ta
 
 
 def _texts_of_several(sources: Sequence[Source | Table]) -> set[str]:
-    """Columns that several sources do not hold alike, as numbers here and as texts there."""
+    """Columns that several sources hold as texts, or not alike, as numbers here and texts there."""
     kinds: dict[str, set[str]] = {}
     for source in sources if len(sources) > 1 else ():
         for field in source.schema if isinstance(source, Table) else ():
             kinds.setdefault(field.name, set()).add(family(field.type))
-    several = {name for name, own in kinds.items() if len(own - {"nothing"}) > 1}
-    return several | {name for name, own in kinds.items() if own & {"text", "dictionary"}}
+    text = {"text", "dictionary"}
+    return {name for name, own in kinds.items() if own & text or len(own - {"nothing"}) > 1}
 
 
 def _blocks(
-    source: Source | Table, time: str | None, texts: set[str], notes: list[Note]
+    source: Source | Table, time: str | None, texts: set[str]
 ) -> Iterator[tuple[Rows, Floats]]:
     """Rows as they come, with their times in days since 1970 where a column has them."""
     days = np.zeros(0)
@@ -295,28 +291,22 @@ def _blocks(
         for chunk in source.chunks():
             yield np.asarray(chunk.rows, dtype=np.float64), days
         return
-    own, zones = list(source.columns), set[str]()
+    own = list(source.columns)
     wanted = own if time is None else [*own, time]
     for batch in source.batches(wanted, max(1024, BLOCK_CELLS // len(wanted))):
         if time is not None:
-            days = _days(batch.column(time), f"{source.name}: column {time!r}", zones)
+            days = _days(batch.column(time), f"{source.name}: column {time!r}")
         rows = batch.select(own)
         for name in texts & set(own):
             place = own.index(name)
             rows = rows.set_column(place, name, rows.column(place).cast("string"))
         yield rows, days
-    if not zones <= {"", *_UTC}:  # of times that are written in UTC everybody knows
-        text = f"{source.name}: the times of {time!r} have a time zone; windows begin in UTC."
-        notes.append(Note("time zones", text, loud=True))
 
 
-def _days(array: pa.Array, where: str, zones: set[str]) -> Floats:
-    """Days since 1970 of dates, times or texts, NaN where missing; their zones go to `zones`."""
-    import pyarrow.compute as pc
-
+def _days(array: pa.Array, where: str) -> Floats:
+    """Days since 1970, in UTC, of dates, times or texts; NaN where missing."""
     kind, odd = family(array.type), str(array.type)
     if kind == "date":
-        zones.add("" if getattr(array.type, "tz", None) is None else "any")
         return numbers(array)
     if array.null_count == len(array):
         return np.full(len(array), np.nan)
@@ -327,8 +317,6 @@ def _days(array: pa.Array, where: str, zones: set[str]) -> Floats:
         fitting = {days.tobytes(): days for days in found if not np.isnan(days).any()}
         if len(fitting) == 1:
             (days,) = fitting.values()
-            zone = pc.struct_field(pc.extract_regex(texts, pattern=ZONE), "zone")
-            zones |= set(pc.unique(pc.fill_null(zone, "")).to_pylist())
             return np.append(days, np.nan)[codes]
         odd = repr(str(texts[int(np.argmax(np.isnan(found[0])))])[:40])
     raise InputError(

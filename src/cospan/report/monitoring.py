@@ -64,7 +64,6 @@ def monitoring_document(
         ("Reference", found.reference.name),
         ("Windows", str(found.every)),
         *(("File", path) for path in files),
-        *(("Note", note) for note in found.notes),
         ("Version", f"cospan {VERSION}"),
     ]
     sections = (
