@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import NoneType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -203,9 +204,8 @@ class Profile:
         own = f"an array of {len(self.names)} features" if self.plan is None else "a table"
         if kept.kind != own:
             raise InputError(f"{kept.name} is {kept.kind}, and the reference is {own}.")
-        schema = {
-            own: list(self._schema(own)) for own in set[tuple[str, ...]]().union(*kept.columns)
-        }
+        schemas = set[tuple[str, ...]]().union(*kept.columns)
+        schema = {columns: list(self._schema(columns)) for columns in schemas}
         parts, met = [], []
         bundle = kept.edges[1:] // READ_ROWS
         for group in np.unique(bundle):
@@ -214,7 +214,7 @@ class Profile:
             read = read_rows(kept.rows[int(edges[0]) : int(edges[-1])], self.plan, self.names)
             starts = edges[:-1] - edges[0]
             for k, n in zip(at.tolist(), np.diff(edges).tolist(), strict=True):
-                found = [one for own in sorted(kept.columns[k]) for one in schema[own]]
+                found = [one for columns in sorted(kept.columns[k]) for one in schema[columns]]
                 odd = read_rows(kept.of(k), self.plan, self.names).absurd if read.absurd else {}
                 found += [Finding("absurd", c, a=0.0, b=float(x), rows=n) for c, x in odd.items()]
                 met.append(tuple(dict.fromkeys(found)))
@@ -261,10 +261,7 @@ class Profile:
     def read(cls, read: Reader) -> Profile:
         """The same from a file."""
         windows, rows = Measured.read(read), rows_in(read.tensors)
-        place, plan = (
-            read.whole("place", 0, len(windows.codes)),
-            read.value("plan", dict, type(None)),
-        )
+        place, plan = read.whole("place", 0, len(windows.codes)), read.value("plan", dict, NoneType)
         if not len(rows) or len(place) != len(rows):
             raise ModelFileError("The file holds no rows of the reference; make it again.")
         known = {name: read.value(name, kind) for name, kind in KEPT.items()}

@@ -208,10 +208,7 @@ def taken(rows: Rows, at: Index) -> Rows:
 def read_windows(
     data: Data, time: str | None, every: Every, name: str | None = None, **options: Option
 ) -> Kept:
-    """All rows of a set, which may be several sources, as windows, in one pass.
-
-    The column of times is not a feature.
-    """
+    """All rows of a set, which may be several sources, as windows, in one pass."""
     if every.timed and time is None:
         raise InputError(
             f"Windows of one {every.unit} need times: name the column with time=, or cut windows "
