@@ -328,7 +328,7 @@ BAD = {
         error=InputError,
         numeric=["height"],
     ),
-    "no columns": bad(lambda t: TABLE, "columns is empty", error=InputError, columns=[]),
+    "no columns": bad(lambda t: TABLE, "each once", error=InputError, columns=[]),
     "id column that is not there": bad(
         lambda t: TABLE, "'key'", error=InputError, id_column="key", columns=["a"]
     ),

@@ -97,6 +97,11 @@ def plain_type(type_: pa.DataType) -> pa.DataType:
     types = pa.types
     if isinstance(type_, pa.BaseExtensionType):
         return plain_type(type_.storage_type)
+    if types.is_struct(type_):
+        return pa.struct([field.with_type(plain_type(field.type)) for field in type_])
+    if types.is_list(type_) or types.is_large_list(type_):
+        make = pa.list_ if types.is_list(type_) else pa.large_list
+        return make(type_.value_field.with_type(plain_type(type_.value_type)))
     if types.is_dictionary(type_):
         return pa.dictionary(type_.index_type, plain_type(type_.value_type), type_.ordered)
     views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}

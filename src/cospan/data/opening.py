@@ -8,7 +8,6 @@ import os
 import shutil
 import sys
 import tempfile
-from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -96,10 +95,8 @@ class Options:
                 f"image_size is {'x'.join(map(str, size))}, and must be positive and at most "
                 f"{MAX_PIXELS_SIZED:,} pixels; every pixel is a feature, so take for example 64."
             )
-        twice = [column for column, n in Counter(self.columns or ()).items() if n > 1]
-        if twice or self.columns == ():
-            wrong = f"names {twice[0]!r} twice" if twice else "is empty"
-            raise InputError(f"columns {wrong}; name each feature to take once.")
+        if self.columns is not None and not 0 < len(set(self.columns)) == len(self.columns):
+            raise InputError("columns must name each feature to take, and each once.")
         if self.label_value is not None and self.label is None:
             raise InputError(
                 f"label_value={self.label_value!r} needs label= to say where the classes stand."

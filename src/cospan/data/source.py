@@ -235,7 +235,7 @@ class Source:
 
     def classes(self) -> list[object]:
         """The different labels, sorted as text."""
-        return classes_in(self.chunks())
+        return _classes_in(self.chunks())
 
     def _floats(self, size: int, met: list[Note]) -> Iterator[Chunk]:
         for block in taken(self._blocks(size, met), self._options, self.name, met):
@@ -357,7 +357,7 @@ class Table:
 
     def classes(self) -> list[object]:
         """The different labels, from a pass over the label alone."""
-        return classes_in(self.blocks(self.columns[:1], LEARN_ROWS))
+        return _classes_in(self.blocks(self.columns[:1], LEARN_ROWS))
 
 
 def require(there: Sequence[str], columns: Iterable[str], name: str, given: str) -> None:
@@ -437,10 +437,7 @@ def matches(labels: Values, value: object) -> Bools:
     return np.array([x is not None and str(x) in wanted for x in labels.tolist()], dtype=bool)
 
 
-def classes_in(blocks: Iterable[Chunk]) -> list[object]:
+def _classes_in(blocks: Iterable[Chunk]) -> list[object]:
     """The different labels of some blocks, sorted as text."""
-    values: set[object] = set()
-    for block in blocks:
-        if block.labels is not None:
-            values.update(np.unique(block.labels).tolist())
-    return sorted(values, key=str)
+    labels = (np.unique(block.labels).tolist() for block in blocks if block.labels is not None)
+    return sorted(set().union(*labels), key=str)
