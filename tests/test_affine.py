@@ -6,9 +6,9 @@ import scipy.optimize
 import scipy.special
 import scipy.stats
 
-from cospan import JointFrame, gsvd
+from cospan import JointFrame, Summary, gsvd
 from cospan.errors import InputError
-from cospan.model import angles_of, fit_calibration
+from cospan.model import SetCosts, angles_of, fit_calibration
 from test_frame import pair
 
 # Every choice made, so that a test is about the one it names.
@@ -241,6 +241,39 @@ def test_the_calibration_is_the_balanced_logistic_fit_with_smoothed_targets():
     theta = angles_of(np.exp(ell), np.ones_like(ell), found)
     probability = 1 / (1 + np.exp(-found.gain * (ell - found.zero)))
     np.testing.assert_allclose(np.sin(theta) ** 2, probability, rtol=1e-10)
+
+
+@pytest.mark.parametrize("pooling", [0.0, 0.4, 1.0])
+def test_bare_summaries_take_the_likelihood_ratio_of_two_student_distributions(pooling):
+    """Without rows to leave out: β = (ν + d)/2, ℓ₀ = (log|Σ̃_B| - log|Σ̃_A|)/(ν + d)."""
+    A, B, Z = pair()
+    options = {**PLAIN, "dof": 4.0, "pooling": pooling}
+    bare = [Summary.of(X, sample_size=0) for X in (A, B)]
+    frame = JointFrame.from_summaries(*bare, **options)
+    S = covariances((A, B), options)
+    log_det = [np.linalg.slogdet(one)[1] for one in S]
+    assert frame.gain == (4 + 12) / 2
+    assert frame.zero == pytest.approx((log_det[1] - log_det[0]) / 16, abs=1e-10)
+    # Σ̃ about ν: the cost ν + z'Σ̃⁻¹z is ν (1 + z'Σ̃⁻¹z/ν), the kernel of t_ν with that shape.
+    density = [
+        scipy.stats.multivariate_t(X.mean(axis=0), one, df=4).logpdf(Z)
+        for X, one in zip((A, B), S, strict=True)
+    ]
+    theta = frame.align(Z).theta
+    np.testing.assert_allclose(2 * np.log(np.tan(theta)), density[1] - density[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("pooling", [0.0, 0.5, 1.0])
+def test_bare_summaries_of_three_sets_weigh_by_their_student_densities(pooling):
+    A, B, Z = pair()
+    sets, options = (A, B, 2 * A + 1), {**PLAIN, "dof": 4.0, "pooling": pooling}
+    bare = [Summary.of(X, sample_size=0) for X in sets]
+    density = [
+        scipy.stats.multivariate_t(X.mean(axis=0), one, df=4).logpdf(Z)
+        for X, one in zip(sets, covariances(sets, options), strict=True)
+    ]
+    found = SetCosts.from_summaries(bare, **options).weights(Z)
+    np.testing.assert_allclose(found, scipy.special.softmax(density, axis=0).T, atol=1e-9)
 
 
 @pytest.mark.parametrize(("p", "q"), [(20, 2000), (300, 300)])

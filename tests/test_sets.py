@@ -172,6 +172,23 @@ def test_a_change_of_scale_alone_chooses_many_degrees_of_freedom():
     assert frame.dof > 1
 
 
+@pytest.mark.parametrize("constant", [False, True])
+def test_without_shrinkage_the_degrees_of_freedom_are_still_left_to_the_data(constant):
+    """α of 0 and a small one end at the same ν, also beside columns that say nothing."""
+    rng = np.random.default_rng(0)
+    sets = [rng.normal(size=(300, 10)), 1.3 * rng.normal(size=(300, 10))]
+    if constant:
+        sets = [np.c_[x, np.full(len(x), 7.0), 2 * x[:, 0]] for x in sets]
+    free, fixed = (
+        SetCosts.from_summaries([Summary.of(x) for x in sets], shrinkage=alpha).geometry
+        for alpha in (0, FAST_SHRINKAGE)
+    )
+    frame = JointFrame.fit(*sets, shrinkage=0)
+    assert frame.dof == free.dof == fixed.dof > 90
+    assert free.calibration.gain == pytest.approx(fixed.calibration.gain, rel=0.01)
+    assert frame.gain == pytest.approx(free.calibration.gain, rel=1e-9)
+
+
 @pytest.mark.parametrize("total", [0.5, 1.0])
 def test_weights_that_sum_to_one_row_are_told(total):
     """A weight is a count, and here nothing is left when one row leaves."""

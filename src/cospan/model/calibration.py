@@ -158,6 +158,12 @@ def log_losses(log_odds: Floats, own: Index, calibration: Calibration) -> Floats
     return np.asarray(highest + np.log(np.exp(score - highest).sum(axis=0)))
 
 
+def theoretical(dof: float, n_varying: int, log_determinants: Floats) -> Calibration:
+    """Gain and offsets of Student-t distributions with these covariances: for bare summaries."""
+    offsets = 0.5 * (log_determinants - log_determinants.mean())
+    return Calibration((dof + n_varying) / 2, tuple(float(x) for x in offsets))
+
+
 # ---- probabilities and angles -----------------------------------------------------------------
 
 

@@ -32,7 +32,13 @@ from cospan.model.calibration import (
     log_losses,
     log_odds_of,
 )
-from cospan.model.leave_one_out import Departure, changed
+from cospan.model.leave_one_out import (
+    Departure,
+    LeaveOneOutCosts,
+    changed,
+    factors_of,
+    maps_of,
+)
 from cospan.model.prepared import Geometry, PreparedSets, TrialRows, WorkingSets
 from cospan.model.settings import Fixed
 from cospan.summary import Summary
@@ -90,9 +96,8 @@ def choose(
     working = prepared.working(fixed.units or prefer_units)
     trial = working.trial(tried_rows(working.n_sets))
     g = working.geometry
-    # Without shrinkage there are no costs of a whole grid; and who asks for none wants no choices.
-    settled = None not in fixed or fixed.shrinkage == 0
-    if trial is None or settled or g.sizes.min() <= AS_GOOD_AS_ONE or g.n_varying == 0:
+    few = g.sizes.min() <= AS_GOOD_AS_ONE
+    if trial is None or None not in fixed or few or g.n_varying == 0:
         alpha = DEFAULT_SHRINKAGE if fixed.shrinkage is None else fixed.shrinkage
         dof = 1.0 if fixed.dof is None else fixed.dof
         g = replace(g, shrinkage=alpha, pooling=fixed.pooling or 0.0, dof=dof)
@@ -175,8 +180,10 @@ class _Search:
         self.dofs = [1.0, float(d), MANY_DOF * d] if d > 1 else [1.0, MANY_DOF]
         if fixed.dof is not None:
             self.dofs = [fixed.dof]
-        # Where rows are few, a second basis of their span costs memory, and units gain nothing.
-        self.other_units = fixed.units is None and working.basis is None
+        # Without shrinkage no cost depends on units. Where rows are few, a second basis of their
+        # span costs memory, and units gain nothing.
+        free = fixed.units is None and fixed.shrinkage != 0
+        self.other_units = free and working.basis is None
         if near is not None:  # the defaults, and what was chosen before with its neighbours
             place = int(np.argmin(np.abs(self.alphas - near.shrinkage)))
             around = self.alphas[max(place - 1, 0) : place + 2]
@@ -287,6 +294,8 @@ def left_out_grid(working: WorkingSets, trial: TrialRows, alphas: Floats) -> Flo
 
     Exact in the affine span where all rows of a set have the same weight.
     """
+    if not alphas.any():
+        return _unshrunk(working, trial)[None]
     at, affine = working.means(), working.geometry.affine
     gone = [_departure(working, trial, o) for o in range(working.n_sets)]
     costs = np.empty((len(alphas), working.n_sets, len(trial.own)))
@@ -349,3 +358,10 @@ def pooled_costs(
             cost = changed(pp, pp + along, pp + 2 * along + step @ step, weight * gone.lost)
             costs[k, member] = cost * (gone.farther**2 if k == o else 1.0)
     return costs
+
+
+def _unshrunk(working: WorkingSets, trial: TrialRows) -> Floats:
+    """Squared costs without ν, (K, n), where α and γ are 0: by the formula for sets of any rank."""
+    maps = maps_of(working, 0.0)
+    costs = LeaveOneOutCosts(working.geometry, maps, lambda: factors_of(maps), working.basis)
+    return np.asarray(costs.of_trial(trial).T)

@@ -207,7 +207,7 @@ class JointFrame(SetModel):
 
         A fast summary (``exact=False``) needs a shrinkage of at least 1e-3. Summaries without a
         sample of rows take the defaults where a choice would need rows, and their angles are
-        raw. A `curve` needs all rows: where the summaries' samples are not all of
+        calibrated by theory. A `curve` needs all rows: where the summaries' samples are not all of
         them, `again` reads them once more. It takes a map of rows and returns two summaries of the
         rows that went through it, made with ``exact=False``.
         """
@@ -351,6 +351,10 @@ class JointFrame(SetModel):
 
     def _factors(self) -> Sequence[Floats]:
         return [arrays.to_numpy(one[:, None] * self.core) for one in (self.c, self.s)]
+
+    def log_determinants(self) -> Floats:
+        """log|Σ̃| of both sets, pooled, up to a common constant."""
+        return -np.array([np.sum(np.log(x[x > 0])) for x in self.form()[1]], dtype=np.float64)
 
     # ---- angles of samples --------------------------------------------------------------------
 

@@ -33,7 +33,7 @@ from cospan.base.checks import as_rows
 from cospan.base.tolerance import FAST_SHRINKAGE
 from cospan.base.types import Array, Floats, Index
 from cospan.errors import InputError, Note
-from cospan.model.calibration import calibrated_weights, fit_calibration, log_odds_of
+from cospan.model.calibration import calibrated_weights, fit_calibration, log_odds_of, theoretical
 from cospan.model.choice import (
     AS_GOOD_AS_ONE,
     DEFAULT_SHRINKAGE,
@@ -193,6 +193,10 @@ class SetModel:
         """R_k of every set as it is, Σ̃_k = R_kᵀR_k in working coordinates."""
         raise NotImplementedError
 
+    def log_determinants(self) -> Floats:
+        """(K,): log|Σ̃_k| of the pooled covariances, up to a common constant."""
+        raise NotImplementedError
+
 
 # ---- fitting ----------------------------------------------------------------------------------
 
@@ -244,8 +248,8 @@ def calibrated(
 ) -> tuple[Model, Chosen]:
     """A model with its typicality and its calibration, and the costs these come from.
 
-    From leave-one-out costs of sampled rows; without any the costs stay raw. `inner` is a basis of
-    the model's own span inside the working coordinates.
+    From leave-one-out costs of sampled rows, or by theory where there are none. `inner` is a basis
+    of the model's own span inside the working coordinates.
     """
     working, g, trial, squared = chosen
     if trial is not None and inner is not None:
@@ -259,9 +263,11 @@ def calibrated(
             rows = working.trial(most)
             rows = rows if rows is None or inner is None else rows.inside(inner)
             costs = model.trial_costs(rows)
-        if rows is not None and costs is not None:
+        if rows is None or costs is None:
+            found = theoretical(g.dof, g.n_varying, model.log_determinants())
+        else:
             found = fit_calibration(log_odds_of(costs), rows.own, rows.counts)
-            model = replace(model, geometry=replace(g, calibration=found))
+        model = replace(model, geometry=replace(g, calibration=found))
     return model, Chosen(working, model.geometry, trial, squared)
 
 
@@ -346,3 +352,8 @@ class SetCosts(SetModel):
 
     def _factors(self) -> Sequence[Floats]:
         return factors_of(self.maps)
+
+    def log_determinants(self) -> Floats:
+        """Minus twice that of the map."""
+        values = [np.linalg.svd(arrays.to_numpy(x), compute_uv=False) for x in self.scoring_maps]
+        return np.array([-2 * float(np.sum(np.log(x[x > 0]))) for x in values])
