@@ -222,8 +222,10 @@ def _repeated(one: Finding, sets: Pair, kind: str) -> str:
 
 
 def _absurd(one: Finding, sets: Pair, kind: str) -> str:
+    if one.detail:  # what reading found says it already, and counts nothing here
+        return one.detail
     values = plural(round(one.b), "infinite or absurd value")
-    return one.detail or f"{quoted(one.column)} has {values} in {sets[1]}, counted as missing"
+    return f"{quoted(one.column)} has {values} in {sets[1]}, counted as missing"
 
 
 def _constant(one: Finding, sets: Pair, kind: str) -> str:
