@@ -23,7 +23,7 @@ from scipy.stats import norm, rankdata
 
 from cospan import JointFrame
 from cospan.base.arrays import one_blas_thread
-from cospan.comparison.opening import Asked, Settings, open_sets
+from cospan.comparison.opening import Settings, open_sets
 from cospan.comparison.pairs import size_between
 from cospan.comparison.reading import read_sets
 from cospan.comparison.scoring import fit_models, usual_rows
@@ -37,7 +37,7 @@ class Compared:
     """What `compare` has of two sets before it looks for columns."""
 
     def __init__(self, A, B, Z=None, usual=False):
-        opened = open_sets(Asked(A, B, Z, name_a="A", name_b="B"), {})
+        opened = open_sets({}, A, B, Z, called=("A", "B"))
         settings = Settings.of()
         read = read_sets(opened, settings.are_exact(None, opened.first.n_features), None)
         started = time.process_time()

@@ -406,8 +406,8 @@ def test_compare_uses_the_curve(ring):
     assert found.frame.curve is not None
     plain = compare(*ring, n_permutations=19, curve=None)
     assert found.size > plain.size + 0.2
-    assert found.to_dict()["geometry"]["curve"] == "nearness to 200 landmarks"
-    assert plain.to_dict()["geometry"]["curve"] is None
+    assert found.fitted.curve.map.words == "nearness to 200 landmarks"
+    assert plain.fitted.curve is None
     page = render(document_of(found), "html")
     assert "The difference is curved" in page
 

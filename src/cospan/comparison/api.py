@@ -15,7 +15,7 @@ import numpy as np
 
 from cospan._version import VERSION
 from cospan.base.text import plural
-from cospan.comparison.opening import Asked, Opened, Options, Progress, open_sets, split_options
+from cospan.comparison.opening import Opened, Options, Progress, open_sets, split_options
 from cospan.comparison.pairs import profiles_of, sizes_of, study_pair
 from cospan.comparison.reading import ReadSet, read_further, read_sets
 from cospan.comparison.result import Comparison
@@ -113,10 +113,10 @@ def compare(
     if progress is not None and not callable(progress):
         raise InputError(f"progress is {progress!r}; give a function, or leave it out.")
     started = time.perf_counter()
-    say = progress or _silent
+    say: Progress = progress or (lambda stage, done, total: None)
     settings, reading = split_options(options)
-    called = (x if x is None else str(x) for x in (name_a, name_b))
-    opened = open_sets(Asked(A, B, Z, label, a, b, *called), reading)
+    called = [name if name is None else str(name) for name in (name_a, name_b)]
+    opened = open_sets(reading, A, B, Z, label=label, classes=(a, b), called=called)
     names, first = opened.names, opened.first
     shape = first.image_shape if image_shape is None else _shape(image_shape, first.n_features)
     known = [source.n_rows for source in opened.sources]
@@ -181,10 +181,6 @@ def compare(
         seconds=time.perf_counter() - started,
         _verdict=verdict,
     )
-
-
-def _silent(stage: str, done: int, total: int | None) -> None:
-    """Nobody wants to know."""
 
 
 def _shape(given: tuple[int, ...], n: int) -> tuple[int, ...]:

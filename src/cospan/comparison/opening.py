@@ -6,6 +6,7 @@ three classes or more, the one source is read once, and its rows go to their set
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -107,19 +108,6 @@ def split_options(given: Options) -> tuple[Settings, SourceOptions]:
 # ---- sets ----------------------------------------------------------------------------------------
 
 
-class Asked(NamedTuple):
-    """The sets to compare, where their classes are, and what to call them."""
-
-    A: object
-    B: object = None
-    Z: object = None
-    label: object = None
-    a: object = None
-    b: object = None
-    name_a: str | None = None
-    name_b: str | None = None
-
-
 class Opened(NamedTuple):
     """The sets of a comparison, and further rows to score where there are some."""
 
@@ -150,42 +138,52 @@ class Opened(NamedTuple):
             yield k, chunk.take(np.flatnonzero(own == k))._replace(labels=None)
 
 
-#: The things that sets are made of; of each the name and the class, None where it is not known.
-_Sets = tuple[list[object], list[str | None], list[object]]
-
-
-def open_sets(asked: Asked, options: SourceOptions) -> Opened:
-    """Open the sets and the rows to score with them."""
-    label = asked.label
-    things, called, values = _sets_of(asked, options)
+def open_sets(
+    options: SourceOptions,
+    A: object,
+    B: object = None,
+    Z: object = None,
+    *,
+    label: object = None,
+    classes: tuple[object, object] = (None, None),
+    called: Sequence[str | None] = (None, None),
+) -> Opened:
+    """Open the sets and the rows to score with them; `called` are names that were given."""
+    things, names, values = _sets_of(A, B, label, classes, called, options)
     if len(things) > MOST_SETS:
         raise InputError(
             f"{'sets' if label is None else label}: there are more than {MOST_SETS} sets to "
             "compare; choose fewer, or another column for label=."
         )
     groups, options = _groups_of(options, things)
-    times = [_rows_of_profile(things, called, k) for k in range(len(things))]
+    times = [_rows_of_profile(things, names, k) for k in range(len(things))]
     if len(things) > 2 and label is not None:
-        source = encode([_open(asked.A, "A", {**options, "groups": groups[0], "label": label})])[0]
+        source = encode([_open(A, "A", {**options, "groups": groups[0], "label": label})])[0]
         opened = Opened(tuple(map(_as_text, values)), [source], tuple(values))
     else:
         parts = []
         for k, (thing, value) in enumerate(zip(things, values, strict=True)):
             own = {"groups": groups[k], "label": label, "label_value": value}
-            part = _open(thing, called[k] or "AB"[k], {**options, **own})
+            part = _open(thing, names[k] or "AB"[k], {**options, **own})
             if isinstance(part, Table):
                 part.columns = tuple(column for column in part.columns if column not in times)
             parts.append(part)
         stems = set_names([part.name for part in parts])
-        classes = [None if value is None else str(value) for value in values]
-        names = told_apart([a or b or c for a, b, c in zip(called, classes, stems, strict=True)])
-        opened = Opened(tuple(names), encode(parts, names), tuple(values))
-    if asked.Z is None:
+        taken = [None if value is None else str(value) for value in values]
+        found = told_apart([a or b or c for a, b, c in zip(names, taken, stems, strict=True)])
+        opened = Opened(tuple(found), encode(parts, found), tuple(values))
+    if Z is None:
         return opened
-    if opened.first.plan is not None:  # further rows of a table may have these columns, too
+    plan = opened.first.plan
+    if plan is not None:  # further rows of a table may have these columns, too
         beside = [one for one in (label, groups[0]) if isinstance(one, str)]
         options = {**options, "drop": [*(options.get("drop") or ()), *beside]}
-    further = _further(asked.Z, opened.first, options)
+    rows = _open(Z, "Z", options)
+    if isinstance(rows, Table) and plan is not None:
+        further = encode_by(rows, plan)
+    else:
+        further = encode([rows])[0]
+        check_same_features(opened.first, further)
     name_z = set_names([*opened.names, further.name])[-1]
     if name_z in opened.names:  # the table of rows must tell them apart
         name_z = f"{name_z} (scored)"
@@ -203,47 +201,51 @@ def told_apart(names: Sequence[str]) -> list[str]:
     return [f"{name} ({mark})" if names.count(name) > 1 else name for name, mark in found]
 
 
-def _sets_of(asked: Asked, options: SourceOptions) -> _Sets:
-    """What is to be compared: two things, those of a mapping, or one thing for each class."""
-    A, B, _, label, a, b, name_a, name_b = asked
-    if label is None and (a is not None or b is not None):
+def _sets_of(
+    A: object,
+    B: object,
+    label: object,
+    classes: tuple[object, object],
+    called: Sequence[str | None],
+    options: SourceOptions,
+) -> tuple[list[object], list[str | None], list[object]]:
+    """The things that sets are made of; of each its name and its class, None where not known."""
+    named = classes != (None, None)
+    if label is None and named:
         raise InputError("a= and b= name classes; label= must say where the classes are.")
-    if isinstance(A, Mapping) and B is None and label is None:
-        _refuse_names(asked, "A is a mapping of sets")
-        called = [str(name) for name in A]
-        if len(set(called)) < len(called):
-            raise InputError("Two sets have the same name, as text; give each its own.")
-        if len(called) < 2:
-            how_many = "is one set" if called else "are no sets"
-            raise InputError(f"There {how_many} to compare; give two or more.")
-        return list(A.values()), [*called], [None] * len(A)
     if B is not None:
-        return [A, B], [name_a, name_b], [a, b]
-    values = _classes(asked, options)
-    if len(values) > 2:
-        _refuse_names(asked, "there are more")
-    return [A] * len(values), [name_a, name_b], values
-
-
-def _refuse_names(asked: Asked, why: str) -> None:
-    for name in ("name_a", "name_b"):
-        if getattr(asked, name) is not None:
-            raise InputError(f"{name}= is for two sets, A and B, and {why}; leave {name}= out.")
-
-
-def _classes(asked: Asked, options: SourceOptions) -> list[object]:
-    """The classes to take out of one table: those named, or all there are."""
-    A, _, _, label, a, b, *_ = asked
-    if label is None:
+        return [A, B], [*called], [*classes]
+    if label is not None:
+        values = list(_classes(A, label, classes, options))
+        things, names = [A] * len(values), list(called)
+    elif isinstance(A, Mapping):
+        things, names, values = list(A.values()), [str(name) for name in A], [None] * len(A)
+        if len(set(names)) < len(names):
+            raise InputError("Two sets have the same name, as text; give each its own.")
+        if len(names) < 2:
+            how_many = "is one set" if names else "are no sets"
+            raise InputError(f"There {how_many} to compare; give two or more.")
+    else:
         raise InputError(
             "only one set is given; pass a second one, or label=, a= and b= for two classes of it."
         )
+    if any(called) and (label is None or len(things) > 2):
+        given = "name_a=" if called[0] else "name_b="
+        raise InputError(f"{given} is for two sets, A and B; leave it out: the sets have names.")
+    return things, names, values
+
+
+def _classes(
+    A: object, label: object, classes: tuple[object, object], options: SourceOptions
+) -> Sequence[object]:
+    """The classes to take out of one table: those named, or all there are."""
+    a, b = classes
     if a is not None and b is not None:
         if str(a) == str(b):
             raise InputError(
                 f"both sets are class {str(a)!r}; name two different classes as a= and b=."
             )
-        return [a, b]
+        return classes
     if a is not None or b is not None:
         raise InputError("name two classes, a= and b=; label= alone takes all there are.")
     reading = {name: value for name, value in options.items() if name != "groups"}
@@ -252,7 +254,7 @@ def _classes(asked: Asked, options: SourceOptions) -> list[object]:
         raise InputError(
             f"{label!r} holds one class only ({listing(found)}); two are needed to compare them."
         )
-    return list(found)
+    return found
 
 
 def _groups_of(
@@ -295,20 +297,10 @@ def _open(thing: object, name: str, options: SourceOptions) -> Source | Table:
     return open_source(thing, name=None if named else name, **options)
 
 
-def _further(Z: object, first: Source, options: SourceOptions) -> Source:
-    """Z, opened, with the features of the sets, encoded as the first set is."""
-    opened = _open(Z, "Z", options)
-    if isinstance(opened, Table) and first.plan is not None:
-        return encode_by(opened, first.plan)
-    source = encode([opened])[0]
-    check_same_features(first, source)
-    return source
-
-
 def _natural(value: object) -> tuple[bool, float, str]:
     """Numbers by size, before texts by letter."""
-    number = isinstance(value, int | float)
-    return (not number, float(value) if isinstance(value, int | float) else 0.0, str(value))
+    size = float(value) if isinstance(value, int | float) else math.inf
+    return size == math.inf, size, str(value)
 
 
 def _as_text(value: object) -> str:

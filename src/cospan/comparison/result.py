@@ -13,7 +13,7 @@ import numpy as np
 from cospan.base.tables import json_text, make_dataframe, plain
 from cospan.base.types import DataFrame, Floats, Record, Values
 from cospan.comparison.pairs import place_sets, study_pair
-from cospan.comparison.rows import RowToCheck, Usual, check_rows, find_rows
+from cospan.comparison.rows import Reasons, RowToCheck, check_rows, find_rows
 from cospan.comparison.score_files import joined, score_columns
 from cospan.comparison.scoring import Group, Model, Names, pair_angle
 from cospan.data import Chunk, SchemaChange
@@ -296,10 +296,8 @@ class Comparison:
     @cached_property
     def rows(self) -> tuple[RowToCheck, ...]:
         """The rows to check: those like no set, then those like another set than their own."""
-        usual = None
-        if self.image_shape is None:
-            usual = Usual(self.columns, [np.asarray(chunk.rows) for chunk in self.samples])
-        return find_rows(self.every_group, self.names, usual)
+        reasons = Reasons(self.columns, self.readings) if self.image_shape is None else None
+        return find_rows(self.every_group, self.names, reasons)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -337,7 +335,15 @@ class Comparison:
     def to_dict(self) -> dict[str, object]:
         """Everything but the rows' values, as plain types; ``cospan/report/schema.json`` has it."""
         rows, p = self.rows, self.p
-        groups = [_group(group) for group in self.every_group]
+        groups = [
+            {
+                "name": group.name,
+                "rows": group.total,
+                "rows_scored": group.n,
+                "like_no_set": int(group.neither.sum()),
+            }
+            for group in self.every_group
+        ]
         return {
             "schema": SCHEMA,
             "cospan": self.version,
@@ -353,7 +359,6 @@ class Comparison:
                 "listed": [plain(row.to_dict()) for row in rows[:LISTED_ROWS]],
             },
             "features": list(self.feature_names),
-            "geometry": _geometry(self.fitted),
             "image_shape": plain(self.image_shape),
             "schema_changes": [change.to_dict() for change in self.schema_changes],
             "settings": plain(self.settings),
@@ -415,25 +420,3 @@ def _between(group: Group, own: int, pair: tuple[int, int]) -> Group:
         own=np.full(len(kept.ids), own, dtype=np.intp),
     )
     return replace(group, own=own, kept=kept)
-
-
-def _group(group: Group) -> dict[str, object]:
-    theta = np.degrees(group.kept.theta)
-    ends = np.quantile(theta, [0.05, 0.25, 0.5, 0.75, 0.95])
-    return {
-        "name": group.name,
-        "rows": group.total,
-        "rows_scored": group.n,
-        "sampled": group.sampled,
-        "like_no_set": int(group.neither.sum()),
-        "mean_weights": plain(group.kept.weights.mean(axis=0)),
-        "theta_degrees": plain(ends),
-    }
-
-
-def _geometry(model: Model) -> dict[str, object]:
-    g, curve = model.geometry, model.curve
-    chosen = {name: plain(float(getattr(g, name))) for name in ("shrinkage", "pooling", "dof")}
-    used = None if curve is None else curve.map.words
-    gain = plain(float(model.answering.geometry.calibration.gain))
-    return {"span": g.span, "units": g.units, **chosen, "gain": gain, "curve": used}

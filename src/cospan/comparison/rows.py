@@ -99,7 +99,7 @@ def check_rows(groups: Sequence[Group]) -> tuple[Group, ...]:
 
 
 def find_rows(
-    groups: Sequence[Group], names: Sequence[str], usual: Usual | None
+    groups: Sequence[Group], names: Sequence[str], reasons: Reasons | None
 ) -> tuple[RowToCheck, ...]:
     """Rows like no set, the least usual first; then those like another set, the clearest first."""
     found: list[RowToCheck] = []
@@ -107,13 +107,14 @@ def find_rows(
         listed = [one for group in groups for one in _rows_of(group, kind, names)]
         listed.sort(key=lambda one: one[0])
         rows = [row for _, _, row in listed]
-        if usual is not None and rows:
+        if reasons is not None and rows:
             first = rows[:EXPLAINED]
             own = [None if kind == NO_SET else own for _, own, _ in listed[:EXPLAINED]]
-            like = np.array([names.index(row.like) for row in first], dtype=np.intp)
-            reasons = usual.reasons(np.stack([row.values for row in first]), own, like)
-            explained = zip(first, reasons, strict=True)
-            rows[:EXPLAINED] = [row._replace(reasons=why) for row, why in explained]
+            like = [names.index(row.like) for row in first]
+            why = reasons(np.stack([row.values for row in first]), own, like)
+            rows[:EXPLAINED] = [
+                row._replace(reasons=one) for row, one in zip(first, why, strict=True)
+            ]
         found += rows
     return tuple(found)
 
@@ -137,85 +138,69 @@ def _rows_of(
 # ---- why -----------------------------------------------------------------------------------------
 
 
-class Usual:
-    """What is usual in each set, column by column."""
+class Reasons:
+    """What is usual in each set, column by column, and which values of a row are not."""
 
-    def __init__(self, columns: Sequence[Column], samples: Sequence[Floats]) -> None:
-        self.columns = columns
-        read = [_single(columns, rows) for rows in samples]
-        self._sides = {
-            place: [_Shares(s[place]) if s[place].levels else _Numbers(s[place]) for s in read]
-            for place in read[0]
-        }
+    def __init__(self, columns: Sequence[Column], readings: Sequence[Sequence[Reading]]) -> None:
+        self._columns = columns
+        self._sets = [_single(columns, one) for one in readings]
 
-    def reasons(
-        self, rows: Floats, own: Sequence[int | None], like: Index
-    ) -> list[tuple[Reason, ...]]:
+    def __call__(
+        self, rows: Floats, own: Sequence[int | None], like: Sequence[int]
+    ) -> Iterator[tuple[Reason, ...]]:
         """Of each row the values that conflict most: with its own set, or with every set.
 
         Beyond the usual is counted in squared standard deviations, of levels -2 log share.
         """
-        read = _single(self.columns, rows)
-        far = {
-            place: np.stack([side.far(one.values) for side in self._sides[place]])
-            for place, one in read.items()
-        }
-        found = []
+        columns = self._columns
+        read = _single(columns, read_columns(columns, np.asarray(rows, dtype=np.float64)))
+        far, usual = {}, {}
+        for place, one in read.items():
+            of = _beyond_shares if one.levels else _beyond_spread
+            both = [of(side[place].values, one) for side in self._sets]
+            far[place], usual[place] = (np.stack(part) for part in zip(*both, strict=True))
         for k, mine in enumerate(own):
             conflicts = [
                 (float(x[:, k].min() if mine is None else x[mine, k] - x[like[k], k]), place)
                 for place, x in far.items()
             ]
             clear = sorted((-one, place) for one, place in conflicts if one >= CONFLICT)
-            places = [place for _, place in clear[:MOST_REASONS]]
-            found.append(tuple(self._reason(place, read[place], k) for place in places))
-        return found
-
-    def _reason(self, place: int, reading: Reading, k: int) -> Reason:
-        column, value = self.columns[place], float(reading.values[k])
-        ends = tuple(side.usual(value) for side in self._sides[place])
-        shown = value if reading.levels is None else reading.levels[int(value)]
-        return Reason(column.name, column.kind, shown, ends)
+            reasons = []
+            for _, place in clear[:MOST_REASONS]:
+                column, levels, value = columns[place], read[place].levels, read[place].values[k]
+                shown = float(value) if levels is None else levels[int(value)]
+                ends = tuple((float(low), float(high)) for low, high in usual[place][:, k])
+                reasons.append(Reason(column.name, column.kind, shown, ends))
+            yield tuple(reasons)
 
 
-def _single(columns: Sequence[Column], rows: Floats) -> dict[int, Reading]:
+def _single(columns: Sequence[Column], readings: Sequence[Reading]) -> dict[int, Reading]:
     """The columns that have one value a row."""
-    found = read_columns(columns, np.asarray(rows, dtype=np.float64))
-    return {one.column: one for one in found if columns[one.column].kind != "vector"}
+    return {one.column: one for one in readings if columns[one.column].kind != "vector"}
 
 
-class _Numbers:
-    def __init__(self, reading: Reading) -> None:
-        values = reading.values[~np.isnan(reading.values)]
-        ends = (USUAL[0], 0.25, 0.5, 0.75, USUAL[1])
-        found = np.quantile(values, ends) if len(values) else np.full(5, math.nan)
-        low, first, self._middle, third, high = found.tolist()
-        spread = (third - first) / IQR
-        self._spread = spread if spread > 0 else float(np.std(values)) if len(values) else 0.0
-        self._ends = low, high
-
-    def far(self, values: Floats) -> Floats:
-        if not self._spread > 0:
-            off = np.where(values == self._middle, 0.0, 4 * CONFLICT)
-            return np.where(np.isnan(values), math.nan, off)
-        return np.asarray(((values - self._middle) / self._spread) ** 2)
-
-    def usual(self, value: float) -> tuple[float, float]:
-        return self._ends
+def _beyond_spread(values: Floats, rows: Reading) -> tuple[Floats, Floats]:
+    """How far numbers are beyond the usual ones, and the ends (n, 2) of these."""
+    known = values[~np.isnan(values)]
+    cuts = (USUAL[0], 0.25, 0.5, 0.75, USUAL[1])
+    low, first, middle, third, high = (
+        np.quantile(known, cuts).tolist() if len(known) else [math.nan] * 5
+    )
+    spread = (third - first) / IQR
+    if not spread > 0:
+        spread = float(np.std(known)) if len(known) else 0.0
+    ends = np.tile([low, high], (len(rows.values), 1))
+    if spread > 0:
+        return np.asarray(((rows.values - middle) / spread) ** 2), ends
+    off = np.where(rows.values == middle, 0.0, 4 * CONFLICT)
+    return np.where(np.isnan(rows.values), math.nan, off), ends
 
 
-class _Shares:
-    def __init__(self, reading: Reading) -> None:
-        values = reading.values[~np.isnan(reading.values)].astype(np.intp)
-        counts = np.bincount(values, minlength=len(reading.levels or ()))
-        self._shares = counts / max(1, len(values))
-        self._least = 0.5 / max(1, len(values))
-
-    def far(self, values: Floats) -> Floats:
-        known = ~np.isnan(values)
-        shares = np.maximum(self._shares[np.where(known, values, 0).astype(np.intp)], self._least)
-        return np.where(known, -2 * np.log(shares), math.nan)
-
-    def usual(self, value: float) -> tuple[float, float]:
-        share = float(self._shares[int(value)])
-        return share, share
+def _beyond_shares(values: Floats, rows: Reading) -> tuple[Floats, Floats]:
+    """The same of levels, and their shares, twice."""
+    known = values[~np.isnan(values)].astype(np.intp)
+    n, there = max(1, len(known)), ~np.isnan(rows.values)
+    counts = np.bincount(known, minlength=len(rows.levels or ()))
+    shares = counts[np.where(there, rows.values, 0).astype(np.intp)] / n
+    far = np.where(there, -2 * np.log(np.maximum(shares, 0.5 / n)), math.nan)
+    return far, np.column_stack([shares, shares])
