@@ -443,24 +443,21 @@ def test_colour_on_a_terminal_unless_NO_COLOR(no_colour, monkeypatch, pair):
     assert ("\x1b[1;36m" in stream.getvalue()) == (not no_colour)
 
 
-@pytest.mark.parametrize(
-    ("patience", "quiet", "shown"), [(0.0, False, True), (0.0, True, False), (60.0, False, False)]
-)
-def test_bars_appear_on_a_terminal_after_a_while(patience, quiet, shown, monkeypatch):
-    """Also while one long step has nothing to tell; and they go before anything is printed."""
-    assert _terminal.PATIENCE < 1
+@pytest.mark.parametrize("quiet", [False, True])
+def test_bars_appear_on_a_terminal(quiet, monkeypatch):
+    """They go before anything is printed, and data goes to standard output beside them."""
     monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setattr(_terminal, "PATIENCE", patience)
-    stream = FakeTerminal()
+    stream, out = FakeTerminal(), io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(sys, "stdout", out)
     with _terminal.Terminal(quiet=quiet) as terminal:
         terminal.progress("reading", 10, 100)
-        if shown:
-            terminal._timer.join()
+        terminal.data("1,2,3")
         terminal.progress("reading", 100, 100)
         terminal.stop_progress()
         assert terminal._bars is None
-    assert ("reading" in stream.getvalue()) == shown
+    assert ("reading" in stream.getvalue()) != quiet
+    assert out.getvalue() == "1,2,3\n"
 
 
 def test_a_terminal_without_unicode_is_no_obstacle(pair):

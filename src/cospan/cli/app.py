@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 from typer import Argument, Option
@@ -82,6 +82,19 @@ Every = Annotated[
     str | None,
     Option(metavar="LENGTH", help="A window: hour, day, week, month, year or '1000-rows'."),
 ]
+
+
+class Outputs(NamedTuple):
+    """What comes out: reports, scores, what to go on from; JSON or text, all of it or 15 lines."""
+
+    reports: Sequence[Path] = ()
+    scores: Path | None = None
+    save: Path | None = None
+    json: bool = False
+    full: bool = False
+    gates: Sequence[Any] = ()
+
+
 #: The options on how data is read that commands share.
 READING = ("columns", "drop", "keep", "categorical", "numeric", "id_column")
 
@@ -93,6 +106,15 @@ def _given(values: dict[str, object], *names: str) -> dict[str, Any]:
         for name in (*names, *READING)
         if (value := values.get(name)) is not None
     }
+
+
+def _run(command: str, quiet: bool, *arguments: object) -> None:
+    """Do the work of a command, all of which is imported only now."""
+    with Terminal(quiet) as terminal:
+        from cospan.cli import commands
+
+        if getattr(commands, command)(terminal, *arguments):
+            raise typer.Exit(BROKEN)
 
 
 # ---- the commands -------------------------------------------------------------------------------
@@ -153,13 +175,9 @@ def compare(
     quiet: Quiet = False,
 ) -> None:
     """Do sets differ, how much, in what; which rows look misplaced."""
-    with Terminal(quiet) as terminal:
-        from cospan.cli import commands
-
-        outputs = commands.Outputs(output or [], scores, save, json, full, fail_on or [])
-        options = _given(locals(), "label", "a", "b", "groups", "preset")
-        if commands.compare(terminal, sets, score, options, outputs):
-            raise typer.Exit(BROKEN)
+    outputs = Outputs(output or [], scores, save, json, full, fail_on or [])
+    options = _given(locals(), "label", "a", "b", "groups", "preset")
+    _run("compare", quiet, sets, score, options, outputs)
 
 
 @app.command(epilog="Example: cospan monitor reference.csv year.csv --time when --every day")
@@ -199,15 +217,11 @@ def monitor(
     quiet: Quiet = False,
 ) -> None:
     """The same over time: since when, and what."""
-    with Terminal(quiet) as terminal:
-        from cospan.cli import commands
-
-        options = _given(locals(), "time", "every", "false_alarms")
-        options |= {"details": "all"} if details else {}
-        options |= {"rolling": True} if rolling else {}
-        outputs = commands.Outputs(output or [], None, save, json, full, fail_on or [])
-        if commands.monitor(terminal, reference, data, options, outputs):
-            raise typer.Exit(BROKEN)
+    options = _given(locals(), "time", "every", "false_alarms")
+    options |= {"details": "all"} if details else {}
+    options |= {"rolling": True} if rolling else {}
+    outputs = Outputs(output or [], None, save, json, full, fail_on or [])
+    _run("monitor", quiet, reference, data, options, outputs)
 
 
 @app.command(epilog="Example: cospan profile january.csv --time when --every day -o january.cospan")
@@ -224,10 +238,7 @@ def profile(
     quiet: Quiet = False,
 ) -> None:
     """Keep what a reference looks like, for monitor."""
-    with Terminal(quiet) as terminal:
-        from cospan.cli import commands
-
-        commands.profile(terminal, data, output, _given(locals(), "time", "every"))
+    _run("profile", quiet, data, output, _given(locals(), "time", "every"))
 
 
 @app.command(epilog="Example: cospan audit patients.csv --label diagnosis -o suspicious.csv")
@@ -245,10 +256,7 @@ def audit(
     quiet: Quiet = False,
 ) -> None:
     """Find labels that look wrong."""
-    with Terminal(quiet) as terminal:
-        from cospan.cli import commands
-
-        commands.audit(terminal, data, label, output, top, json, _given(locals()))
+    _run("audit", quiet, data, label, output, top, json, _given(locals()))
 
 
 @app.command(epilog="Example: cospan score model.cospan new.csv -o scores.parquet")
@@ -260,10 +268,7 @@ def score(
     quiet: Quiet = False,
 ) -> None:
     """Score rows with a saved model, as a stream: one line a row."""
-    with Terminal(quiet) as terminal:
-        from cospan.cli import commands
-
-        commands.score(terminal, model, data, output, _given(locals()))
+    _run("score", quiet, model, data, output, _given(locals()))
 
 
 @app.command(epilog="Example: cospan fidelity real.csv synthetic.csv -o distances.csv")
@@ -279,10 +284,7 @@ def fidelity(
     quiet: Quiet = False,
 ) -> None:
     """Synthetic against real rows: impossible, copied, never produced."""
-    with Terminal(quiet) as terminal:
-        from cospan.cli import commands
-
-        commands.synthetic_rows(terminal, real, synthetic, output, json, _given(locals()))
+    _run("synthetic_rows", quiet, real, synthetic, output, json, _given(locals()))
 
 
 @app.command()
@@ -291,10 +293,7 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Compare two groups of patients and write a report."""
-    with Terminal(quiet) as terminal:
-        from cospan.cli.commands import run_demo
-
-        run_demo(terminal, output)
+    _run("run_demo", quiet, output)
 
 
 def main() -> None:

@@ -11,19 +11,21 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from cospan.base.files import check_output
 from cospan.base.text import plural, printable
 from cospan.base.types import Values
-from cospan.cli.gates import Gate, broken
+from cospan.cli.app import Outputs
+from cospan.cli.gates import broken
 from cospan.cli.terminal import Terminal
 from cospan.comparison import Comparison, audit_labels
 from cospan.comparison import compare as compare_sets
 from cospan.comparison.opening import told_apart
 from cospan.comparison.score_files import (
+    ENDINGS,
     check_table_path,
     csv_text,
     score_columns,
@@ -50,7 +52,6 @@ from cospan.report import format_of, terminal_lines, write
 from cospan.wording.results import window_sentences
 
 SHOWN = 5  # windows in alarm that are printed, the last ones
-TABLES = (".csv", ".tsv", ".parquet", ".arrow")
 #: scikit-learn's columns, and what they are called on screen.
 _COLUMNS = {
     "bmi": "body_mass_index", "bp": "blood_pressure", "s1": "total_cholesterol", "s2": "ldl",
@@ -62,17 +63,6 @@ _PATIENTS = (
     "among the columns.)\n\n"
 )
 Options: TypeAlias = dict[str, Any]  # arguments of the function behind a command
-
-
-class Outputs(NamedTuple):
-    """What comes out: reports, scores, what to go on from; JSON or text, all of it or 15 lines."""
-
-    reports: Sequence[Path] = ()
-    scores: Path | None = None
-    save: Path | None = None
-    json: bool = False
-    full: bool = False
-    gates: Sequence[Gate] = ()
 
 
 def compare(
@@ -105,7 +95,7 @@ def monitor(
     if outputs.save is not None:
         found.save(outputs.save)
     for path in outputs.reports:
-        if path.suffix in TABLES:
+        if path.suffix in ENDINGS:
             write_table(path, [found.table()])
         else:
             write(found, path, command=_command(), files=[reference, *data])
@@ -160,8 +150,7 @@ def score(
     terminal: Terminal, model: Path, data: str, output: Path | None, reading: Options
 ) -> None:
     """Score rows with a saved frame, chunk by chunk, to a file or to stdout."""
-    if output is not None:
-        check_places([check_table_path(output)], [data, str(model)])
+    _check_table(output, data, str(model))
     scorer, names = _load_scorer(model)
     frame = scorer.model
     source = _open_for(frame, data, reading)
@@ -172,7 +161,7 @@ def score(
         )
     for change in source.changes:
         terminal.warn(str(change))
-    rows, known = 0, dict.fromkeys(source.notes)
+    rows = 0
 
     def scored() -> Iterator[dict[str, Values]]:
         nonlocal rows
@@ -189,9 +178,8 @@ def score(
     else:
         for number, columns in enumerate(scored()):
             terminal.data(csv_text(columns, header=number == 0))
-    for note in source.notes:
-        if note not in known:  # those were said of the file, these found while its rows were read
-            terminal.warn(str(note))
+    for note in source.met:  # found while the rows were read
+        terminal.warn(str(note))
     terminal.stop_progress()
     terminal.note(f"scored {plural(rows, 'row')}" + (f", wrote {output}" if output else ""))
 
@@ -228,8 +216,7 @@ def audit(
     reading: Options,
 ) -> None:  # fmt: skip
     """Check the labels of a table against the geometry of its classes."""
-    if output is not None:
-        check_places([check_table_path(output)], [data, label])
+    _check_table(output, data, label)
     terminal.progress(f"reading {data}", 0, None)
     source = encode([open_source(data, label=label, **reading)])[0]
     table = source.read()
@@ -237,15 +224,13 @@ def audit(
         terminal.warn(str(note))
     terminal.progress("judging every row without itself", 0, None)
     found = audit_labels(table.rows, table.labels)
-    terminal.stop_progress()
     order = found.order
     columns = {"id": np.asarray(table.ids)[order], "label": found.labels[order]} | {
         key: getattr(found, key)[order] for key in ("suggested", "suspicion", "flagged")
     }
-    if output is not None:
-        write_table(output, [columns])
     conflicts = np.flatnonzero(columns["flagged"])
     worst = [{key: value[i] for key, value in columns.items()} for i in conflicts[:top].tolist()]
+    _finish_table(terminal, output, columns)
     if as_json:
         counts = {"rows": len(order), "flagged": len(conflicts)}
         terminal.json({**counts, "worst": worst, "inseparable": found.inseparable})
@@ -258,8 +243,6 @@ def audit(
             f"no label is flagged between {', '.join(named[:3])}{more}: "
             "left-out rows are assigned to these classes no better than by chance"
         )
-    if output is not None:
-        terminal.note(f"wrote {output}")
 
 
 def _audit_lines(worst: Sequence[Options], n: int, flagged: int) -> Iterator[tuple[str, str]]:
@@ -278,26 +261,31 @@ def synthetic_rows(
     """Say how well synthetic rows stand for real ones; write what was found for each."""
     from cospan.measures import fidelity
 
-    if output is not None:
-        check_places([check_table_path(output)], [real, synthetic])
+    _check_table(output, real, synthetic)
     terminal.progress("measuring", 0, None)
     found = fidelity(*(open_source(data, **reading) for data in (real, synthetic)))
-    terminal.stop_progress()
-    if output is not None:
-        worst = np.argsort(np.minimum(found.p_copy, found.p_impossible), kind="stable")
-        rows = found.rows_synthetic[worst]
-        measured = ("distance", "copying", "p_impossible", "p_copy")
-        columns = {"row": rows} | {key: getattr(found, key)[worst] for key in measured}
-        columns |= {
-            "impossible": np.isin(rows, found.impossible),
-            "copy": np.isin(rows, found.copies),
-        }
-        write_table(output, [columns])
+    worst = np.argsort(np.minimum(found.p_copy, found.p_impossible), kind="stable")
+    rows = found.rows_synthetic[worst]
+    measured = ("distance", "copying", "p_impossible", "p_copy")
+    columns = {"row": rows} | {key: getattr(found, key)[worst] for key in measured}
+    columns["impossible"] = np.isin(rows, found.impossible)
+    columns["copy"] = np.isin(rows, found.copies)
+    _finish_table(terminal, output, columns)
     if as_json:
         terminal.json(found.to_dict())
     else:
         terminal.text(repr(found))
+
+
+def _check_table(output: Path | None, *inputs: str) -> None:
     if output is not None:
+        check_places([check_table_path(output)], inputs)
+
+
+def _finish_table(terminal: Terminal, output: Path | None, columns: dict[str, Values]) -> None:
+    terminal.stop_progress()
+    if output is not None:
+        write_table(output, [columns])
         terminal.note(f"wrote {output}")
 
 
@@ -363,8 +351,8 @@ def _check_monitor(reference: str, data: Sequence[str], outputs: Outputs) -> Non
         inputs = list(data)  # tomorrow's window goes into the file that it is added to
     check_places((*outputs.reports, outputs.save), inputs)
     for path in outputs.reports:
-        if path.suffix not in (".html", ".md", ".json", *TABLES):
-            raise InputError(f"{path} must end in .html, .md, .json or {', '.join(TABLES)}.")
+        if path.suffix not in (".html", ".md", ".json", *ENDINGS):
+            raise InputError(f"{path} must end in .html, .md, .json or {', '.join(ENDINGS)}.")
 
 
 def check_places(outputs: Sequence[Path | None], inputs: Sequence[str | None]) -> None:

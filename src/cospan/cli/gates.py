@@ -19,7 +19,7 @@ from cospan.base.text import number, printable, set_name, share_text
 from cospan.comparison import Comparison
 from cospan.errors import InputError
 from cospan.evidence import Finding
-from cospan.monitoring import Monitoring, Window
+from cospan.monitoring import Monitoring
 from cospan.wording.findings import SCHEMA, sentence
 from cospan.wording.results import window_sentences
 
@@ -66,7 +66,10 @@ def broken(gates: Sequence[Gate], found: Comparison | Monitoring) -> list[str]:
     """A line for each gate that is broken."""
     lines = []
     for gate in gates:
-        said = _in_windows(gate, found) if isinstance(found, Monitoring) else _in_pairs(gate, found)
+        if gate.what == "drift" and isinstance(found, Monitoring):
+            said = _alarms(found)
+        else:
+            said = [where + one for where, judged in _all(found) for one in _reasons(gate, judged)]
         if said:
             more = f" And {len(said) - SAID} more." if len(said) > SAID else ""
             lines.append(f"--fail-on {gate}: {printable(' '.join(said[:SAID]) + more)}")
@@ -82,33 +85,30 @@ class _Judged(NamedTuple):
     missing: list[tuple[str, float, float]]  # the shares of each column before and now
 
 
-def _in_pairs(gate: Gate, found: Comparison) -> list[str]:
-    names = tuple(found.names)
-    if len(names) == 2:
-        return list(_reasons(gate, _of_pair(found)))
-    return [
-        f"{set_name(a)} and {set_name(b)}: {said}"
-        for a, b in itertools.combinations(names, 2)
-        for said in _reasons(gate, _of_pair(found.pair(a, b)))
-    ]
-
-
-def _of_pair(found: Comparison) -> _Judged:
-    kinds = {row.name: row.kind for row in found.features}
-    sets = found.names[0], found.names[1]
-    said = [(one, sentence(one, sets, kinds.get(one.column, "number"))) for one in found.findings]
-    missing = [(row.name, row.a.missing, row.b.missing) for row in found.features]
-    return _Judged(said, found.size, found.p, missing)
-
-
-def _in_windows(gate: Gate, found: Monitoring) -> list[str]:
-    """The same for the windows just read; drift is an alarm there, or one that goes on."""
-    if gate.what != "drift":
-        return [
-            f"{window.label}: {said}"
-            for window in found.new_windows
-            for said in _reasons(gate, _of_window(window, found))
+def _all(found: Comparison | Monitoring) -> Iterator[tuple[str, _Judged]]:
+    """Every pair of sets, or every window just read, and how a sentence about it begins."""
+    if isinstance(found, Monitoring):
+        usual = found.reference.missing
+        for window in found.new_windows:
+            said = list(zip(window.findings, window_sentences(window, found), strict=True))
+            missing = [
+                (name, usual.get(name, 0.0), held.missing) for name, held in window.columns.items()
+            ]
+            yield f"{window.label}: ", _Judged(said, window.size, window.p, missing)
+        return
+    for a, b in itertools.combinations(found.names, 2):
+        pair = found if len(found.names) == 2 else found.pair(a, b)
+        kinds = {row.name: row.kind for row in pair.features}
+        said = [
+            (one, sentence(one, (a, b), kinds.get(one.column, "number"))) for one in pair.findings
         ]
+        missing = [(row.name, row.a.missing, row.b.missing) for row in pair.features]
+        where = f"{set_name(a)} and {set_name(b)}: " if len(found.names) > 2 else ""
+        yield where, _Judged(said, pair.size, pair.p, missing)
+
+
+def _alarms(found: Monitoring) -> list[str]:
+    """What drift is over time: an alarm, or an episode that goes on."""
     alarms = [
         " ".join([f"{window.label} raises an alarm.", *window_sentences(window, found)[:1]])
         for window in found.new_windows
@@ -116,13 +116,6 @@ def _in_windows(gate: Gate, found: Monitoring) -> list[str]:
     ]
     running = [one for one in found.episodes if one.end is None and found.new_windows]
     return alarms or [f"{', '.join(one.columns)} since {one.start}." for one in running]
-
-
-def _of_window(window: Window, found: Monitoring) -> _Judged:
-    said = list(zip(window.findings, window_sentences(window, found), strict=True))
-    usual = found.reference.missing
-    missing = [(name, usual.get(name, 0.0), held.missing) for name, held in window.columns.items()]
-    return _Judged(said, window.size, window.p, missing)
 
 
 def _reasons(gate: Gate, judged: _Judged) -> Iterator[str]:

@@ -12,7 +12,6 @@ import os
 import re
 import sys
 import textwrap
-import threading
 import warnings
 from collections.abc import Iterable
 from io import TextIOWrapper
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
 
 FAILED = 1  # it could not be done; 2 is typer's own code for wrong arguments
 BROKEN = 3  # done, and a --fail-on gate was broken
-
-PATIENCE = 0.8  # seconds before a progress bar appears
 #: What CI systems take for commands: at the start of a line, or anywhere in it.
 _COMMANDS = re.compile(r"^(\s*:)(?=:)|(#)(?=#(?:\[|vso\[|teamcity\[))", re.MULTILINE)
 #: Python's arguments in a message, which are options here.
@@ -50,12 +47,8 @@ class Terminal:
 
     def __init__(self, quiet: bool = False) -> None:
         self.quiet = quiet
-        self._debug = os.environ.get("COSPAN_DEBUG", "0") != "0"
         self._bars: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
-        self._lock = threading.Lock()
-        self._timer = threading.Timer(PATIENCE, self._start_bars)
-        self._timer.daemon = True
         self._said: set[str] = set()
         self._caught: warnings.catch_warnings[Any] = warnings.catch_warnings()
 
@@ -69,7 +62,7 @@ class Terminal:
         warnings.showwarning = lambda message, *_, **__: self.warn(str(message))
         if not self.quiet and sys.stderr.isatty():
             self._bars = _bars()
-            self._timer.start()
+            self._bars.start()
         return self
 
     def __exit__(
@@ -80,10 +73,10 @@ class Terminal:
     ) -> None:
         self.stop_progress()
         self._caught.__exit__(kind, error, trace)
-        if error is None or self._debug or isinstance(error, _TYPERS_OWN):
+        debug = os.environ.get("COSPAN_DEBUG", "0") != "0"
+        if error is None or debug or isinstance(error, _TYPERS_OWN):
             return
-        sentence = _sentence(error)
-        if sentence is not None:
+        if (sentence := _sentence(error)) is not None:
             self.error(sentence)
             raise typer.Exit(FAILED) from error
 
@@ -93,6 +86,7 @@ class Terminal:
         """Data to stdout, as it is; on a terminal without the escapes that names may hold."""
         text = text if text.endswith("\n") else text + "\n"
         if sys.stdout.isatty():
+            self.stop_progress()
             text = "\n".join(map(printable, text.split("\n")))
         try:
             sys.stdout.write(text)
@@ -154,7 +148,7 @@ class Terminal:
         self._said.update(texts)
 
     def progress(self, stage: str, done: int, total: int | None) -> None:
-        """How far it is, mostly in rows; bars appear once the command has taken a second."""
+        """How far it is, mostly in rows."""
         if self._bars is not None:
             if stage not in self._tasks:
                 self._tasks[stage] = self._bars.add_task(printable(stage), total=total)
@@ -162,17 +156,9 @@ class Terminal:
 
     def stop_progress(self) -> None:
         """Take the bars away."""
-        self._timer.cancel()
-        with self._lock:
-            if self._bars is not None and self._bars.live.is_started:
-                self._bars.stop()
-            self._bars = None
-
-    def _start_bars(self) -> None:
-        """Called by the timer, so also while a long step has nothing to tell."""
-        with self._lock:
-            if self._bars is not None:
-                self._bars.start()
+        if self._bars is not None:
+            self._bars.stop()
+        self._bars = None
 
     def _stderr(self, text: str, style: str = "") -> None:
         from rich.text import Text
@@ -203,6 +189,8 @@ def _bars() -> Progress:
         progress.TimeRemainingColumn(),
         console=_console(sys.stderr),
         transient=True,
+        redirect_stdout=False,  # data goes where the user sends it
+        redirect_stderr=False,
     )
 
 

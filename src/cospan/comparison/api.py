@@ -16,7 +16,7 @@ import numpy as np
 from cospan._version import VERSION
 from cospan.base.text import plural
 from cospan.comparison.opening import Opened, Options, Progress, open_sets, split_options
-from cospan.comparison.pairs import profiles_of, sizes_of, study_pair
+from cospan.comparison.pairs import sizes_of, study_pair
 from cospan.comparison.reading import ReadSet, read_further, read_sets
 from cospan.comparison.result import Comparison
 from cospan.comparison.rows import check_rows
@@ -144,6 +144,8 @@ def compare(
     directions: JointFrame | ManyFrame
     if isinstance(model, JointFrame):
         say("testing for a difference", 0, 1)
+        # What the columns hold over all rows, where these are the rows compared.
+        over_all = [one.profiles[0] for one in opened.sources if len(one.profiles) == 1]
         verdict = study_pair(
             model,
             (read.sets[0].kept.chunk, read.sets[1].kept.chunk),
@@ -154,7 +156,7 @@ def compare(
             schema=schema,
             permutations=settings.n_permutations,
             seed=settings.seed,
-            profiles=profiles_of(opened),
+            profiles=(over_all[0], over_all[1]) if len(over_all) == 2 else None,
         )
         say("testing for a difference", 1, 1)
         directions = model

@@ -12,18 +12,10 @@ from scipy.special import ndtri
 from cospan.base.rows import text_keys
 from cospan.base.tolerance import TIED_DIGITS
 from cospan.base.types import Floats
-from cospan.comparison.opening import Opened
 from cospan.comparison.reading import joined_keys
 from cospan.comparison.scoring import Group, Scored
 from cospan.data import Chunk, EncodingPlan, SchemaChange, SetProfile
-from cospan.evidence import (
-    Finding,
-    Fold,
-    Size,
-    Verdict,
-    find_changes,
-    size_of,
-)
+from cospan.evidence import Finding, Fold, Size, Verdict, find_changes, size_of
 from cospan.model import JointFrame, log_odds_of
 
 #: Sizes as the map of sets takes them: nothing is at no distance, nor infinitely far.
@@ -116,11 +108,3 @@ def study_pair(
     )
     ahead = (Finding(one.kind, one.column, one.second, str(one).rstrip(".")) for one in schema)
     return replace(found, findings=(*ahead, *found.findings))  # what only one set has comes first
-
-
-def profiles_of(opened: Opened) -> tuple[SetProfile, SetProfile] | None:
-    """What the columns hold over all rows; None where these are not the rows compared."""
-    found = [source.profiles for source in opened.sources]
-    if len(found) != 2 or any(len(one) != 1 for one in found):
-        return None
-    return found[0][0], found[1][0]

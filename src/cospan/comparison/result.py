@@ -162,17 +162,12 @@ class Comparison:
         if isinstance(self.fitted, JointFrame):
             return self.fitted
         g = self.fitted.geometry
-        given: Record = {"units": g.units, "pooling": g.pooling, "dof": g.dof}
-        if not g.affine:
-            given = {"center": g.center_mode, "balance": g.balance}
-        return AlignmentAngleClassifier.from_fitted(
-            self.fitted,
-            np.array(self.names),
-            span=g.span,
-            shrinkage=g.shrinkage,
-            tol=g.tol,
-            **given,
-        )
+        given: Record = {"span": g.span, "shrinkage": g.shrinkage, "tol": g.tol}
+        if g.affine:
+            given |= {"units": g.units, "pooling": g.pooling, "dof": g.dof}
+        else:
+            given |= {"center": g.center_mode, "balance": g.balance}
+        return AlignmentAngleClassifier.from_fitted(self.fitted, np.array(self.names), **given)
 
     # ---- all sets ------------------------------------------------------------------------------
 
@@ -315,8 +310,8 @@ class Comparison:
 
         Of two sets: set, id, theta (degrees), cost_a, cost_b, share_a, share_shared, share_b,
         outside, relational, typicality_a, typicality_b, suspicion. Of K sets: set, id, nearest,
-        second, theta between these two, entropy, suspicion, and a typicality and a weight for
-        each set. Suspicion is 1 minus the probability of the set that the row is of, all sets
+        second, theta between these two, suspicion, and a typicality and a weight for each set.
+        Suspicion is 1 minus the probability of the set that the row is of, all sets
         counting alike; NaN where it is of none.
 
         Parameters
@@ -367,20 +362,16 @@ class Comparison:
         }
 
     def _pair_dict(self, pair: tuple[int, int]) -> dict[str, object]:
-        found: dict[str, object] = {
+        found: Record = {
             "sets": [self.names[k] for k in pair],
             "size": plain(self.sizes[pair].to_dict()),
         }
         if self.differing is None and pair != self._farthest:
             return {**found, **dict.fromkeys(("p", "differs", "changes"))}
         verdict = self.pair(*pair).verdict
-        differs = pair in self.differing if self.differing is not None else verdict.differs
-        return {
-            **found,
-            "p": plain(verdict.pvalue),
-            "differs": differs,
-            "changes": verdict.to_dict(),
-        }
+        differs = verdict.differs if self.differing is None else pair in self.differing
+        changes = verdict.to_dict()
+        return {**found, "p": plain(verdict.pvalue), "differs": differs, "changes": changes}
 
     def to_json(self) -> str:
         """:meth:`to_dict` as text."""

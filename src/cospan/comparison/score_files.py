@@ -16,14 +16,14 @@ import numpy as np
 
 from cospan.base.files import whole_file
 from cospan.base.tables import without_formulas
-from cospan.base.types import Floats, Values
+from cospan.base.types import Values
 from cospan.comparison.scoring import Scored
 from cospan.errors import InputError, needed
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ENDINGS = (".parquet", ".arrow", ".feather", ".csv", ".tsv")
+ENDINGS = (".csv", ".tsv", ".parquet", ".arrow")
 
 Columns = Mapping[str, Values]  # numbers or texts
 
@@ -35,7 +35,7 @@ def score_columns(names: Sequence[str], name: str, scored: Scored) -> dict[str, 
 
     >>> scored = Scored(np.array([[0.75, 0.25]]), np.array([[1.0, 0.5]]), None, np.array([7]))
     >>> columns = score_columns(("x", "y"), "x", scored._replace(own=np.array([0])))
-    >>> {name: column.tolist() for name, column in columns.items() if name != "entropy"}
+    >>> {name: column.tolist() for name, column in columns.items()}
     {'set': ['x'], 'id': [7], 'nearest': ['x'], 'second': ['y'], 'theta': [30.000000000000004], \
 'suspicion': [0.25], 'typicality x': [1.0], 'typicality y': [0.5], 'weight x': [0.75], \
 'weight y': [0.25]}
@@ -51,21 +51,10 @@ def score_columns(names: Sequence[str], name: str, scored: Scored) -> dict[str, 
         "nearest": called[first],
         "second": called[second],
         "theta": np.degrees(scored.theta),
-        "entropy": ambiguity(scored.weights),
         "suspicion": scored.suspicion,
         **{f"typicality {name}": scored.typicality[:, k] for k, name in enumerate(names)},
         **{f"weight {name}": scored.weights[:, k] for k, name in enumerate(names)},
     }
-
-
-def ambiguity(weights: Floats) -> Floats:
-    """Entropy of each row of weights: 0 for one set alone, 1 for all sets alike.
-
-    >>> ambiguity(np.array([[1.0, 0.0, 0.0], [1 / 3, 1 / 3, 1 / 3]])).round(9)
-    array([0., 1.])
-    """
-    logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
-    return np.asarray(np.abs((weights * logs).sum(axis=1)) / np.log(weights.shape[1]))
 
 
 def joined(parts: Sequence[Values]) -> Values:
@@ -83,14 +72,7 @@ def joined(parts: Sequence[Values]) -> Values:
 
 
 def check_table_path(path: str | os.PathLike[str]) -> Path:
-    """Refuse an ending that no writer knows.
-
-    >>> check_table_path("scores.xlsx")
-    Traceback (most recent call last):
-        ...
-    cospan.errors.InputError: cannot write scores.xlsx: the ending '.xlsx' is not known; use one \
-of .parquet, .arrow, .feather, .csv, .tsv.
-    """
+    """Refuse an ending that no writer knows."""
     target = Path(path)
     if target.suffix.lower() not in ENDINGS:
         raise InputError(
@@ -112,13 +94,21 @@ def write_table(path: str | os.PathLike[str], parts: Iterable[Columns]) -> None:
     """
     target = check_table_path(path)
     ending = target.suffix.lower()
+    text = ending in (".csv", ".tsv")
+    with needed("A table of scores"):
+        import pyarrow as pa
+        from pyarrow import csv, parquet
     with whole_file(target) as temporary, ExitStack() as opened:
         writer: Any = None  # one of three that Arrow has
         for columns in parts:
-            text = ending in (".csv", ".tsv")
             table = _arrow_table(without_formulas(columns) if text else columns)
-            if writer is None:
-                writer = opened.enter_context(_open_writer(temporary, ending, table.schema))
+            if writer is None and text:
+                options = csv.WriteOptions(delimiter="," if ending == ".csv" else "\t")
+                made = csv.CSVWriter(str(temporary), table.schema, write_options=options)
+                writer = opened.enter_context(made)
+            elif writer is None:
+                made = parquet.ParquetWriter if ending == ".parquet" else pa.ipc.new_file
+                writer = opened.enter_context(made(str(temporary), table.schema))
             writer.write_table(table)
 
 
@@ -129,18 +119,6 @@ def csv_text(columns: Columns, *, header: bool = True) -> str:
     stream, options = io.BytesIO(), csv.WriteOptions(include_header=header)
     csv.write_csv(_arrow_table(without_formulas(columns)), stream, options)
     return stream.getvalue().decode()
-
-
-def _open_writer(path: Path, ending: str, schema: pa.Schema) -> Any:
-    import pyarrow as pa
-    from pyarrow import csv, parquet
-
-    if ending == ".parquet":
-        return parquet.ParquetWriter(path, schema)
-    if ending in (".arrow", ".feather"):
-        return pa.ipc.new_file(str(path), schema)
-    options = csv.WriteOptions(delimiter="\t" if ending == ".tsv" else ",")
-    return csv.CSVWriter(str(path), schema, write_options=options)
 
 
 def _arrow_table(columns: Columns) -> pa.Table:
