@@ -24,9 +24,8 @@ from scipy.stats import norm, rankdata
 from cospan import JointFrame
 from cospan.base.arrays import one_blas_thread
 from cospan.comparison.opening import Settings, open_sets
-from cospan.comparison.pairs import size_between
 from cospan.comparison.reading import read_sets
-from cospan.comparison.scoring import fit_models, usual_rows
+from cospan.comparison.scoring import fit_models, size_between, usual_rows
 from cospan.summary import dealt_by_number
 
 NEW = 4000

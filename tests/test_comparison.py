@@ -2,7 +2,6 @@
 
 import importlib
 import math
-import re
 import warnings
 
 import numpy as np
@@ -398,11 +397,6 @@ def test_equal_rows_of_both_sets_are_ordered_neither_way(columns):
     assert found.p <= 0.002
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [("shrinkag", "did you mean shrinkage="), ("sparkle", "help(cospan.compare)")],
-)
-def test_an_argument_that_does_not_exist_is_named(name, words):
-    with pytest.raises(TypeError, match=re.escape(words)) as caught:
-        compare(np.eye(3), np.eye(3), **{name: 1})
-    assert name in str(caught.value)
+def test_an_argument_that_does_not_exist_is_named():
+    with pytest.raises(TypeError, match=r"no argument shrinkag=; help\(cospan.compare\)"):
+        compare(np.eye(3), np.eye(3), shrinkag=1)

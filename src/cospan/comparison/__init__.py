@@ -2,8 +2,8 @@
 
 :func:`compare` (`api`) opens what it is given as sources with the same features (`opening`), reads
 each once (`reading`), fits a model of all rows and one for each fold, scores the rows kept, a set's
-own out of fold (`scoring`), says how far apart each pair is and what changed (`pairs`), and looks
-for rows that belong elsewhere (`rows`).
+own out of fold, says how far apart each pair is (`scoring`), and looks for rows that belong
+elsewhere (`rows`).
 
 What is found is a :class:`Comparison` (`result`): plain frozen data, which tables of scores
 (`score_files`), the report and the pictures read. `audit` finds labels that conflict with their

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Unpack
 
 import numpy as np
@@ -16,11 +17,10 @@ import numpy as np
 from cospan._version import VERSION
 from cospan.base.text import plural
 from cospan.comparison.opening import Opened, Options, Progress, open_sets, split_options
-from cospan.comparison.pairs import sizes_of, study_pair
 from cospan.comparison.reading import ReadSet, read_further, read_sets
-from cospan.comparison.result import Comparison
+from cospan.comparison.result import Comparison, study_pair
 from cospan.comparison.rows import check_rows
-from cospan.comparison.scoring import Group, Model, fit_models, usual_rows
+from cospan.comparison.scoring import Group, Model, fit_models, sizes_of, usual_rows
 from cospan.data import Chunk, listing
 from cospan.errors import InputError, Note, warn
 from cospan.evidence import FEWEST_ROWS, Verdict
@@ -138,7 +138,11 @@ def compare(
     # Where rows are repeated beyond chance, each is to count once.
     sizes = sizes_of(groups, copies=read.copies)
     every = groups if further is None else (*groups, further)
-    features = first.feature_names or _made_names(first.n_features, shape)
+    features = first.feature_names or tuple(  # a pixel has a row, a column and perhaps a channel
+        [f"pixel {','.join(map(str, place))}" for place in np.ndindex(shape)]
+        if shape is not None
+        else [f"x{j}" for j in range(first.n_features)]
+    )
     schema = tuple(dict.fromkeys(one for source in opened.sources for one in source.changes))
     verdict: Verdict | None = None
     directions: JointFrame | ManyFrame
@@ -176,7 +180,7 @@ def compare(
         samples=_samples(read.sets, settings.seed),
         feature_names=features,
         image_shape=shape,
-        settings={**settings.as_dict(), **given},
+        settings={**asdict(settings), **given},
         warnings=tuple(dict.fromkeys(_notes(opened, model, every, verdict))),
         schema_changes=schema,
         version=VERSION,
@@ -193,13 +197,6 @@ def _shape(given: tuple[int, ...], n: int) -> tuple[int, ...]:
             f"has {n:,} features; give height, width and perhaps channels."
         )
     return shape
-
-
-def _made_names(n: int, shape: tuple[int, ...] | None) -> tuple[str, ...]:
-    """Names for features that have none: x0, x1, …, or a pixel's row, column and channel."""
-    if shape is None:
-        return tuple(f"x{j}" for j in range(n))
-    return tuple(f"pixel {','.join(map(str, place))}" for place in np.ndindex(shape))
 
 
 def _samples(read: Sequence[ReadSet], seed: int) -> tuple[Chunk, ...]:
@@ -228,8 +225,15 @@ def _notes(
     """The notes on a comparison, those of the sources first."""
     yield from _source_notes(opened)
     yield from model.notes
-    if verdict is not None:
-        yield from _of_pair(verdict)
+    if verdict is not None and math.isnan(verdict.pvalue):
+        text = f"There is no p-value: a test needs at least {FEWEST_ROWS} rows in each set."
+        yield Note("no p-value", text)
+    for one in () if verdict is None else verdict.columns:
+        if one.kind == "date" and abs(one.difference) >= APART:
+            text = (
+                f"The sets are of different times: {one.name} alone separates them, whatever else"
+            )
+            yield Note("times apart", f"{text} changed.", f'drop="{one.name}" compares the rest.')
     for group in groups:
         yield from _of_group(group, model)
     yield from _constant(opened, model)
@@ -239,20 +243,6 @@ def _notes(
     if flagged > WORTH_SAYING:
         other = "the other" if model.geometry.n_sets == 2 else "another"
         yield Note("rows elsewhere", f"{flagged:.0%} of the rows look more like {other} set.")
-
-
-def _of_pair(verdict: Verdict) -> Iterator[Note]:
-    """Without a p-value; or dates that separate the sets, as those of training and production."""
-    if math.isnan(verdict.pvalue):
-        text = f"There is no p-value: a test needs at least {FEWEST_ROWS} rows in each set."
-        yield Note("no p-value", text)
-    for one in verdict.columns:
-        if one.kind == "date" and abs(one.difference) >= APART:
-            text = (
-                f"The sets are of different times: {one.name} alone separates them, whatever else "
-                "changed."
-            )
-            yield Note("times apart", text, f'drop="{one.name}" compares the rest.')
 
 
 def _of_group(group: Group, model: Model) -> Iterator[Note]:
@@ -282,5 +272,4 @@ def _constant(opened: Opened, model: Model) -> Iterator[Note]:
     names = [first.feature_names[j] for j in constant if first.feature_names[j] not in own]
     if names:  # else nothing is missing: no column of the user's is constant
         sets = "both" if model.geometry.n_sets == 2 else "all"
-        text = f"Constant in {sets} sets, and kept out: {listing(names)}."
-        yield Note("constant columns", text)
+        yield Note("constant columns", f"Constant in {sets} sets, and kept out: {listing(names)}.")

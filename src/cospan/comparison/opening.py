@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from difflib import get_close_matches
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
@@ -81,10 +80,6 @@ class Settings(SetSettings):
         as_count(self.n_permutations, "n_permutations", least=FEWEST_LABELLINGS)
         as_count(self.seed, "seed", least=0)
 
-    def as_dict(self) -> dict[str, object]:
-        """The settings as plain values."""
-        return asdict(self)
-
     def are_exact(self, n_rows: int | None, n_features: int) -> bool:
         """Whether summaries are by QR instead of Gram matrices: where only then digits suffice."""
         alpha = 0.0 if self.preset == "paper" else self.shrinkage
@@ -96,9 +91,7 @@ class Settings(SetSettings):
 def split_options(given: Options) -> tuple[Settings, SourceOptions]:
     """The settings of a comparison among what was given, and the options of its sources."""
     for name in given.keys() - Options.__annotations__.keys():
-        close = get_close_matches(name, Options.__annotations__, 1)
-        meant = f"; did you mean {close[0]}=?" if close else "; help(cospan.compare) lists them."
-        raise TypeError(f"A comparison has no argument {name}={meant}")
+        raise TypeError(f"A comparison has no argument {name}=; help(cospan.compare) lists them.")
     known = {field.name for field in fields(Settings)}
     settings = {name: value for name, value in given.items() if name in known}
     reading = {name: value for name, value in given.items() if name not in known}

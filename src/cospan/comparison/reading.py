@@ -209,27 +209,26 @@ def _dealt_together(read: ReadSets, exact: bool) -> ReadSets:
     if not grouped and not _repeat(read):
         return read
     salt = best_salt([_keys_of(one.studied.chunk) for one in read.sets], read.n_folds)
-    if salt is None and grouped:
+    if salt is None:
+        if not grouped:
+            return read
         raise InputError(
             "groups= has one group in a set, and a model of the other groups is to judge each; "
             "give groups of which every set has several."
         )
-    if salt is None:
-        return read
-    sets = [_dealt_by_key(one, read, salt, exact) for one in read.sets]
-    return replace(read, sets=sets, copies=grouped)
-
-
-def _dealt_by_key(one: ReadSet, read: ReadSets, salt: int, exact: bool) -> ReadSet:
-    kept = one.kept
-    kept = kept._replace(dealt=dealt_by_key(_keys_of(kept.chunk), read.n_folds, salt))
     options, names = SummaryOptions(exact, sample_size=0), read.opened.first.feature_names
-    parts = _by_fold(
-        kept, read.n_folds, lambda X: replace(of_rows(X, None, options), feature_names=names)
-    )
-    folds = FoldedSummary(parts, one.folds.sample, kept.dealt[one.sample])
-    summary = folds.whole if len(kept.dealt) == kept.total else one.summary
-    return ReadSet(one.name, summary, folds, kept, one.sample, kept.at(np.sort(one.sample)))
+    sets = []
+    for one in read.sets:
+        dealt = dealt_by_key(_keys_of(one.kept.chunk), read.n_folds, salt)
+        kept = one.kept._replace(dealt=dealt)
+        parts = _by_fold(
+            kept, read.n_folds, lambda X: replace(of_rows(X, None, options), feature_names=names)
+        )
+        folds = FoldedSummary(parts, one.folds.sample, dealt[one.sample])
+        summary = folds.whole if len(dealt) == kept.total else one.summary
+        studied = kept.at(np.sort(one.sample))
+        sets.append(ReadSet(one.name, summary, folds, kept, one.sample, studied))
+    return replace(read, sets=sets, copies=grouped)
 
 
 def _keys_of(chunk: Chunk) -> Keys:

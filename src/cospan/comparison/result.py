@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import ndtri
 
+from cospan.base.rows import text_keys
 from cospan.base.tables import json_text, make_dataframe, plain
 from cospan.base.types import DataFrame, Floats, Record, Values
-from cospan.comparison.pairs import place_sets, study_pair
+from cospan.comparison.reading import joined_keys
 from cospan.comparison.rows import Reasons, RowToCheck, check_rows, find_rows
 from cospan.comparison.score_files import joined, score_columns
 from cospan.comparison.scoring import Group, Model, Names, pair_angle
-from cospan.data import Chunk, SchemaChange
+from cospan.data import Chunk, EncodingPlan, SchemaChange, SetProfile
 from cospan.errors import InputError, Note
 from cospan.evidence import (
     Column,
@@ -28,6 +31,7 @@ from cospan.evidence import (
     Table,
     Verdict,
     columns_of,
+    find_changes,
     plan_from,
     read_columns,
 )
@@ -42,6 +46,8 @@ LISTED_ROWS = 100  # rows to check that the JSON has
 MOST_TESTED = 5_000
 #: Relabellings of the rows of a pair: while there are so few pairs, and of more.
 FEW_PAIRS, RELABELLINGS = 10, (999, 199)
+#: Sizes as the map of sets takes them: nothing is at no distance, nor infinitely far.
+PLACED = (0.501, 0.9999)
 #: Of the pairs that are said to differ, those that may be so by mistake.
 MISTAKEN = 0.05
 
@@ -411,3 +417,61 @@ def _between(group: Group, own: int, pair: tuple[int, int]) -> Group:
         own=np.full(len(kept.ids), own, dtype=np.intp),
     )
     return replace(group, own=own, kept=kept)
+
+
+# ---- pairs ---------------------------------------------------------------------------------------
+
+
+def study_pair(
+    frame: JointFrame,
+    chunks: tuple[Chunk, Chunk],
+    *,
+    names: tuple[str, str],
+    features: Sequence[str],
+    plan: EncodingPlan | None,
+    size: Size,
+    schema: Sequence[SchemaChange],
+    permutations: int,
+    seed: int = 0,
+    profiles: tuple[SetProfile, SetProfile] | None = None,
+) -> Verdict:
+    """Test two sets and find which columns and relations changed.
+
+    `profiles` are known of all rows, where `chunks` are samples of them.
+    """
+    a, b = chunks
+    groups = [None if one.groups is None else text_keys(one.groups) for one in chunks]
+    found = find_changes(
+        frame,
+        a.rows,
+        b.rows,
+        names=features,
+        plan=plan,
+        profiles=profiles,
+        auc=size,
+        set_names=names,
+        keys=joined_keys([a.merged, b.merged]),
+        groups=joined_keys(groups),
+        watched=(a.watched, b.watched),
+        permutations=permutations,
+        seed=seed,
+    )
+    ahead = (Finding(one.kind, one.column, one.second, str(one).rstrip(".")) for one in schema)
+    return replace(found, findings=(*ahead, *found.findings))  # what only one set has comes first
+
+
+def place_sets(sizes: Floats) -> Floats:
+    """(K, 2) places of K sets, the first one left of the last.
+
+    Two normal sets of one spread that are d deviations apart have an AUC of Φ(d/√2): distances
+    are those d, so that sets which differ in one thing lie on a line (classical scaling).
+    """
+    K = len(sizes)
+    distance = np.sqrt(2) * ndtri(np.clip(sizes, *PLACED))
+    np.fill_diagonal(distance, 0.0)
+    centre = np.eye(K) - 1 / K
+    values, vectors = np.linalg.eigh(-0.5 * centre @ distance**2 @ centre)
+    places = vectors[:, :-3:-1] * np.sqrt(np.maximum(values[:-3:-1], 0))
+    if places[0, 0] > places[-1, 0]:
+        places[:, 0] *= -1
+    return np.asarray(places)

@@ -8,6 +8,7 @@ rows, so that one set counts like another.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base import arrays
-from cospan.base.rows import Keys
-from cospan.base.tolerance import NOT_ZERO, SAME_LOSS
+from cospan.base.rows import Keys, text_keys
+from cospan.base.tolerance import NOT_ZERO, SAME_LOSS, TIED_DIGITS
 from cospan.base.types import Bools, Floats, Index, Values
 from cospan.comparison.opening import Settings
 from cospan.comparison.reading import Again, KeptRows, ReadSet, ReadSets, value_keys
 from cospan.data import Chunk
 from cospan.errors import InputError
+from cospan.evidence import Fold, Size, size_of
 from cospan.model import (
     Alignment,
     Calibration,
@@ -34,6 +36,7 @@ from cospan.model import (
     UsualRows,
     below_rate,
     calibrated_weights,
+    log_odds_of,
 )
 
 NEITHER_RATE = 0.05  # of the rows called like no set, those that may be so by mistake
@@ -54,7 +57,18 @@ Rows = NDArray[np.floating]
 
 def fit_models(read: ReadSets, settings: Settings, picture: bool) -> Scorer:
     """Fit all models; their gain is 0 where probabilities are no better than even ones."""
-    model = _of_sets(read, settings, picture)
+    summaries, again = [one.summary for one in read.sets], Again(read)
+    model: Model
+    if len(summaries) == 2:
+        model = JointFrame.of_sets(summaries[0], summaries[1], settings, picture, again)
+    else:
+        model = SetCosts.from_summaries(
+            summaries,
+            labels=read.opened.names,
+            picture=picture,
+            again=again,
+            **settings.of_the_sets(),
+        )
     if (plan := read.opened.first.plan) is not None:  # so that a saved model can read such tables
         model = replace(model, geometry=replace(model.geometry, encoding=plan.to_dict()))
     folds = [_of_fold(read, k, model, settings, picture) for k in range(read.n_folds)]
@@ -63,19 +77,6 @@ def fit_models(read: ReadSets, settings: Settings, picture: bool) -> Scorer:
         return scorer
     bare = tuple(None if one is None else _without_gain(one) for one in folds)
     return scorer._replace(model=_without_gain(model), folds=bare)
-
-
-def _of_sets(read: ReadSets, settings: Settings, picture: bool) -> Model:
-    summaries, again = [one.summary for one in read.sets], Again(read)
-    if len(summaries) == 2:
-        return JointFrame.of_sets(summaries[0], summaries[1], settings, picture, again)
-    return SetCosts.from_summaries(
-        summaries,
-        labels=read.opened.names,
-        picture=picture,
-        again=again,
-        **settings.of_the_sets(),
-    )
 
 
 def _of_fold(
@@ -240,8 +241,7 @@ class Scorer(NamedTuple):
 
     def group(self, name: str, kept: KeptRows, own: int | None = None) -> Group:
         """The rows kept of one set, or of none, with their scores."""
-        scored = self.score(kept.chunk, kept.dealt, own)
-        nowhere = np.zeros(len(kept.dealt), dtype=bool)
+        scored, nowhere = self.score(kept.chunk, kept.dealt, own), np.zeros(len(kept.dealt), bool)
         return Group(name, own, kept.total, scored, np.asarray(kept.chunk.rows), nowhere)
 
     def _by(self, model: Model | None, rows: Rows) -> tuple[Floats, Floats, Alignment | None]:
@@ -326,6 +326,39 @@ class Group:
         if p is None or np.isnan(p).any():  # nothing is known of what is usual
             return np.zeros(len(self.kept.ids), dtype=bool)
         return below_rate(p, NEITHER_RATE)
+
+
+# ---- sizes ---------------------------------------------------------------------------------------
+
+
+def sizes_of(groups: Sequence[Group], copies: bool) -> dict[tuple[int, int], Size]:
+    """The size of the difference of each pair of sets; without `copies` each row counts once."""
+    return {
+        (i, j): size_between(groups[i].kept, groups[j].kept, i, j, copies=copies)
+        for i, j in itertools.combinations(range(len(groups)), 2)
+    }
+
+
+def size_between(one: Scored, other: Scored, i: int, j: int, *, copies: bool = True) -> Size:
+    """The size of the difference between sets i and j, from scored rows of both."""
+    sides = []
+    for kept in (one, other):
+        assert kept.squared is not None  # a set's own rows have all three
+        assert kept.dealt is not None
+        assert kept.keys is not None
+        rows = np.arange(len(kept.ids)) if copies else np.unique(kept.keys, return_index=True)[1]
+        log_odds = log_odds_of(kept.squared[rows][:, [i, j]])
+        groups = None if kept.groups is None else text_keys(kept.groups[rows])
+        score = np.round(log_odds[:, 1] - log_odds[:, 0], TIED_DIGITS)
+        sides.append((kept.dealt[rows], score, groups))
+    folds = []
+    for fold in range(1 + int(max(dealt.max() for dealt, _, _ in sides))):
+        (a, mine), (b, others) = (
+            (score[dealt == fold], None if groups is None else groups[dealt == fold])
+            for dealt, score, groups in sides
+        )
+        folds.append(Fold(a, b, mine, others))
+    return size_of(folds)
 
 
 # ---- weights of rows -----------------------------------------------------------------------------
