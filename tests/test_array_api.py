@@ -11,11 +11,7 @@ from cospan import JointFrame, Summary
 from cospan.base import arrays, factorizations
 from cospan.model import SetCosts
 
-NAMESPACES = {
-    "numpy": np.asarray,
-    "strict": array_api_strict.asarray,
-    "torch": torch.asarray,
-}
+NAMESPACES = {"numpy": np.asarray, "strict": array_api_strict.asarray, "torch": torch.asarray}
 
 
 @pytest.fixture(params=sorted(NAMESPACES))

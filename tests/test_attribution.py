@@ -302,12 +302,7 @@ def test_one_sided_directions_pull_as_the_unshrunk_angle_does():
     """Slip 6 of the paper's text: what only A has costs only A, so it counts for B."""
     with pytest.warns(CospanWarning, match="share no direction"):
         frame = JointFrame.fit(
-            [[1.0, 0, 0]],
-            [[0, 1.0, 0]],
-            span="linear",
-            center="none",
-            balance=False,
-            shrinkage=0,
+            [[1.0, 0, 0]], [[0, 1.0, 0]], span="linear", center="none", balance=False, shrinkage=0
         )
     parts = attribute(frame, [[2.0, 0, 5], [0, 3.0, 5], [0, 0, 1]])
     np.testing.assert_allclose(parts.features, [[1, 0, 0], [0, -1, 0], [0, 0, 0]])

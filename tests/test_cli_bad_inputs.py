@@ -97,11 +97,7 @@ CASES = [
     ("compare good.csv b.csv --columns ,", 2, "no column is named"),
     ("compare good.csv b.csv --id who", 1, "'who'"),
     ("compare good.csv b.csv --categorical town", 1, "'town'"),
-    (
-        "compare huge.csv good.csv",
-        0,
-        "x is infinite, beyond 1e100 .* in 30 rows of huge",
-    ),
+    ("compare huge.csv good.csv", 0, "x is infinite, beyond 1e100 .* in 30 rows of huge"),
     # classes
     ("compare pets.csv --label kind --a cat --b horse", 1, "'horse'"),
     ("compare pets.csv --label species --a cat --b dog", 1, "'species'"),

@@ -112,9 +112,7 @@ def test_columns_in_another_order_are_matched_by_name(blobs):
     A, B = (pandas.DataFrame(rows, columns=list("vwxyz")) for rows in blobs)
     straight, mixed = compare(A, B, n_permutations=19), compare(A, B[list("zyxwv")])
     np.testing.assert_allclose(
-        mixed.groups[1].alignment.theta,
-        straight.groups[1].alignment.theta,
-        atol=1e-12,
+        mixed.groups[1].alignment.theta, straight.groups[1].alignment.theta, atol=1e-12
     )
     assert mixed.feature_names == tuple("vwxyz")
 
@@ -134,9 +132,7 @@ def test_swapping_the_sets_turns_every_angle(blobs):
     A, B = blobs
     there, back = compare(A, B, n_permutations=19), compare(B, A, n_permutations=19)
     np.testing.assert_allclose(
-        there.groups[0].alignment.theta,
-        math.pi / 2 - back.groups[1].alignment.theta,
-        atol=1e-10,
+        there.groups[0].alignment.theta, math.pi / 2 - back.groups[1].alignment.theta, atol=1e-10
     )
 
 
@@ -208,9 +204,7 @@ def test_large_sets_are_read_once_and_sampled(monkeypatch, blobs):
     assert len(set(place)) == 150
     np.testing.assert_array_equal(found.groups[0].rows, blobs[0][place])
     np.testing.assert_allclose(
-        found.groups[0].alignment.theta,
-        full.groups[0].alignment.theta[place],
-        atol=1e-9,
+        found.groups[0].alignment.theta, full.groups[0].alignment.theta[place], atol=1e-9
     )
     assert sum("uniform sample of 150 rows" in note.text for note in found.warnings) == 3
 

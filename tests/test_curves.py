@@ -6,22 +6,10 @@ from scipy.special import ndtri
 from sklearn.metrics import roc_auc_score
 
 import cospan
-from cospan import (
-    AlignmentAngleClassifier,
-    JointFrame,
-    Summary,
-    audit_labels,
-    compare,
-)
+from cospan import AlignmentAngleClassifier, JointFrame, Summary, audit_labels, compare
 from cospan.base.tolerance import LANDMARKS_APART
 from cospan.errors import InputError, ModelFileError
-from cospan.model import (
-    LandmarkMap,
-    RowsAgain,
-    SetCosts,
-    landmark_map,
-    score_map,
-)
+from cospan.model import LandmarkMap, RowsAgain, SetCosts, landmark_map, score_map
 from cospan.report import document_of, render
 
 
@@ -235,11 +223,7 @@ def test_weights_count_like_copies(ring, curved):
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"curve": "yes"}, "'auto' or None"),
-        ({"curve": 9}, "'auto' or None"),
-    ],
+    ("options", "words"), [({"curve": "yes"}, "'auto' or None"), ({"curve": 9}, "'auto' or None")]
 )
 def test_what_cannot_be_is_said(ring, options, words):
     with pytest.raises(InputError, match=words):

@@ -192,9 +192,7 @@ def test_compare_takes_collections():
     assert_allclose(found.frame.angles, expected.frame.angles, atol=1e-8)
     order = np.argsort(found.groups[0].kept.ids)
     assert_allclose(
-        found.groups[0].alignment.theta[order],
-        expected.groups[0].alignment.theta,
-        atol=1e-8,
+        found.groups[0].alignment.theta[order], expected.groups[0].alignment.theta, atol=1e-8
     )
 
 

@@ -16,11 +16,7 @@ import pytest
 from PIL import Image
 
 from cospan.data import check_same_features
-from cospan.errors import (
-    CospanError,
-    InputError,
-    SourceError,
-)
+from cospan.errors import CospanError, InputError, SourceError
 from opened import opened as open_source
 
 X = np.arange(12.0).reshape(4, 3)

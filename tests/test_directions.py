@@ -290,9 +290,7 @@ def test_torch_frames_have_torch_directions(digits_pair):
     np.testing.assert_allclose(found.vectors.numpy(), expected.vectors, atol=1e-8)
     small = there.truncate(n=30)
     np.testing.assert_allclose(
-        small.align(torch.asarray(A)).theta.numpy(),
-        frame.truncate(n=30).align(A).theta,
-        atol=1e-9,
+        small.align(torch.asarray(A)).theta.numpy(), frame.truncate(n=30).align(A).theta, atol=1e-9
     )
 
 

@@ -21,11 +21,7 @@ def sparse_pair(seed=0, p=700, q=600, d=150, density=0.05, complex_entries=False
     return matrix(p), matrix(q)
 
 
-FORMS = {
-    "csr": lambda X: X,
-    "coo matrix": sp.coo_matrix,
-    "dense": lambda X: X.toarray(),
-}
+FORMS = {"csr": lambda X: X, "coo matrix": sp.coo_matrix, "dense": lambda X: X.toarray()}
 
 
 @pytest.mark.parametrize("complex_entries", [False, True])

@@ -13,14 +13,7 @@ from cospan import AlignmentAngleClassifier, JointFrame, Summary
 from cospan.base.tolerance import FAST_SHRINKAGE
 from cospan.comparison.opening import Options
 from cospan.errors import CospanWarning, InputError
-from cospan.model import (
-    Calibration,
-    Given,
-    PreparedSets,
-    SetCosts,
-    Settings,
-    calibrated_weights,
-)
+from cospan.model import Calibration, Given, PreparedSets, SetCosts, Settings, calibrated_weights
 from cospan.model.choice import SHRINKAGE_GRID, left_out_grid, pooled_costs
 
 SETTINGS = {
@@ -271,12 +264,7 @@ def test_what_is_chosen_is_calibrated_as_if_it_had_been_given(d):
     A, B = rng.normal(size=(60, d)), 1.5 * rng.normal(size=(50, d)) + 0.5
     chosen = JointFrame.fit(A, B, curve=None)
     given = JointFrame.fit(
-        A,
-        B,
-        units=chosen.units,
-        shrinkage=chosen.shrinkage,
-        pooling=chosen.pooling,
-        dof=chosen.dof,
+        A, B, units=chosen.units, shrinkage=chosen.shrinkage, pooling=chosen.pooling, dof=chosen.dof
     )
     assert chosen.gain > 0
     assert_allclose((chosen.gain, chosen.zero), (given.gain, given.zero), rtol=1e-7)

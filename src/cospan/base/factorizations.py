@@ -15,14 +15,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import scipy.linalg
 
-from cospan.base.arrays import (
-    adjoint,
-    full_precision,
-    identity,
-    is_numpy,
-    matmul,
-    namespace,
-)
+from cospan.base.arrays import adjoint, full_precision, identity, is_numpy, matmul, namespace
 from cospan.base.tolerance import NEARLY_ORTHONORMAL, STILL
 from cospan.base.types import AnyArray, Array, Floats
 

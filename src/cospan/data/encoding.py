@@ -35,15 +35,7 @@ from .columns import (
 )
 from .decide import clock_of, decide_column, shortened, spans_of
 from .learn import learn_table, only_in_some
-from .plan import (
-    DROPPED,
-    PLURALS,
-    SCHEMA,
-    ColumnPlan,
-    EncodingPlan,
-    SchemaChange,
-    SetProfile,
-)
+from .plan import DROPPED, PLURALS, SCHEMA, ColumnPlan, EncodingPlan, SchemaChange, SetProfile
 from .source import Chunk, Source, Table, absurd, all_usual, listing, require
 
 

@@ -21,15 +21,7 @@ from cospan.base.text import first_line, is_number
 from cospan.base.types import Data, DataFrame
 from cospan.errors import InputError, SourceError
 
-from .columns import (
-    MISSING_TEXTS,
-    arrow_csv,
-    decoded,
-    family,
-    pa,
-    plain_schema,
-    pq,
-)
+from .columns import MISSING_TEXTS, arrow_csv, decoded, family, pa, plain_schema, pq
 from .paths import STDIN, reading
 from .source import INDEX, Table, listing
 

@@ -150,13 +150,7 @@ class GSVD(Factors):
         return f"GSVD(rank={self.rank}, only A: {r}, shared: {k}, only B: {t})"
 
 
-def gsvd(
-    A: object,
-    B: object,
-    *,
-    tol: float | None = None,
-    compute_uv: bool = True,
-) -> GSVD:
+def gsvd(A: object, B: object, *, tol: float | None = None, compute_uv: bool = True) -> GSVD:
     """Generalized singular value decomposition of two matrices with the same columns.
 
     ::

@@ -81,13 +81,7 @@ class PartialGSVD:
 
 
 def gsvds(
-    A: Data,
-    B: Data,
-    k: int = 6,
-    *,
-    which: str = "A",
-    tol: float = 0.0,
-    random_state: int = 0,
+    A: Data, B: Data, k: int = 6, *, which: str = "A", tol: float = 0.0, random_state: int = 0
 ) -> PartialGSVD:
     """The k most extreme directions of two large matrices with the same columns.
 

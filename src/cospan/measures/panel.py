@@ -123,13 +123,7 @@ class Pair(NamedTuple):
 
 
 def read_pair(
-    A: Data,
-    B: Data,
-    *,
-    units: str,
-    rows: int,
-    seed: int,
-    names: tuple[str, str] = ("A", "B"),
+    A: Data, B: Data, *, units: str, rows: int, seed: int, names: tuple[str, str] = ("A", "B")
 ) -> Pair:
     """Read two sets of anything that `compare` takes, at most `rows` rows of each at random.
 

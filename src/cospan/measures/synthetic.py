@@ -150,10 +150,7 @@ def fidelity(
     alone = _relative(pair.a, pair.a, around[:, -2], without=around[:, -1])
     copying, usual_copying = _copying(pair.a, pair.b)
     half = np.random.default_rng(random_state).permutation(n) % 2
-    odd = (
-        (to_real.nearest, alone.nearest),
-        _breaking(pair.a, pair.b, half),
-    )
+    odd = ((to_real.nearest, alone.nearest), _breaking(pair.a, pair.b, half))
     p_impossible = np.minimum(1.0, len(odd) * np.min([tail_p_values(*one) for one in odd], axis=0))
     with np.errstate(divide="ignore"):
         p_copy = tail_p_values(1 / copying, 1 / usual_copying)

@@ -32,13 +32,7 @@ from cospan.model.calibration import (
     log_losses,
     log_odds_of,
 )
-from cospan.model.leave_one_out import (
-    Departure,
-    LeaveOneOutCosts,
-    changed,
-    factors_of,
-    maps_of,
-)
+from cospan.model.leave_one_out import Departure, LeaveOneOutCosts, changed, factors_of, maps_of
 from cospan.model.prepared import Geometry, PreparedSets, TrialRows, WorkingSets
 from cospan.model.settings import Fixed
 from cospan.summary import Summary
@@ -328,11 +322,7 @@ def _quadratic(projected: Floats, values: Floats, alphas: Floats, off: Floats) -
 
 
 def pooled_costs(
-    working: WorkingSets,
-    matrices: Sequence[Floats],
-    trial: TrialRows,
-    alpha: float,
-    pooling: float,
+    working: WorkingSets, matrices: Sequence[Floats], trial: TrialRows, alpha: float, pooling: float
 ) -> Floats:
     """Squared costs without ν, (K, n), for one α and one γ; exact as in `left_out_grid`."""
     K = working.n_sets

@@ -105,10 +105,7 @@ class _Landmarks:
 
 
 def _chosen_landmarks(
-    y: Sequence[Floats],
-    apart: Callable[[Floats, Floats], Floats],
-    most: int,
-    bandwidth: float,
+    y: Sequence[Floats], apart: Callable[[Floats, Floats], Floats], most: int, bandwidth: float
 ) -> tuple[Floats, float]:
     """At most so many landmarks (L, m), and h; `y` are places of some rows of every set."""
     size = max(1, min(most, sum(map(len, y)) // _ROWS_EACH))
@@ -316,12 +313,7 @@ def landmark_map(center: Floats, per_unit: Floats, samples: Sequence[Floats]) ->
     # Nearness is as large as the places are, in all.
     mixing *= math.sqrt(float(np.mean(np.sum(np.concatenate(y) ** 2, axis=1))))
     return LandmarkMap(
-        landmarks=landmarks,
-        mixing=mixing,
-        width=width,
-        center=center,
-        per_unit=per_unit,
-        axes=axes,
+        landmarks=landmarks, mixing=mixing, width=width, center=center, per_unit=per_unit, axes=axes
     )
 
 

@@ -16,15 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import attrgetter
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Generic,
-    Self,
-    TypeVar,
-    Unpack,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack, overload
 
 import numpy as np
 
@@ -34,13 +26,7 @@ from cospan.base.tolerance import FAST_SHRINKAGE
 from cospan.base.types import Array, Floats, Index
 from cospan.errors import InputError, Note
 from cospan.model.calibration import calibrated_weights, fit_calibration, log_odds_of, theoretical
-from cospan.model.choice import (
-    AS_GOOD_AS_ONE,
-    DEFAULT_SHRINKAGE,
-    Chosen,
-    choose,
-    more_rows,
-)
+from cospan.model.choice import AS_GOOD_AS_ONE, DEFAULT_SHRINKAGE, Chosen, choose, more_rows
 from cospan.model.leave_one_out import (
     LeaveOneOutCosts,
     factors_of,

@@ -23,11 +23,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from cospan.base import arrays
-from cospan.base.factorizations import (
-    cholesky,
-    inverse_triangle,
-    solve_triangular_transposed,
-)
+from cospan.base.factorizations import cholesky, inverse_triangle, solve_triangular_transposed
 from cospan.base.rows import tail_p_values
 from cospan.base.tolerance import SAME_COST
 from cospan.base.types import Array, Floats

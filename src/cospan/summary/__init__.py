@@ -6,19 +6,8 @@ what there is to know of a set, `builder` takes rows as they come, `folds` deals
 `sample` keeps some of any rows that pass by.
 """
 
-from cospan.summary.builder import (
-    SummaryBuilder,
-    SummaryOptions,
-    of_chunks,
-    of_rows,
-)
-from cospan.summary.folds import (
-    FoldedSummary,
-    best_salt,
-    dealt_by_key,
-    dealt_by_number,
-    fold_count,
-)
+from cospan.summary.builder import SummaryBuilder, SummaryOptions, of_chunks, of_rows
+from cospan.summary.folds import FoldedSummary, best_salt, dealt_by_key, dealt_by_number, fold_count
 from cospan.summary.sample import Reservoir, RowSample, random_rows, rows_within
 from cospan.summary.summary import Summary, as_factors
 

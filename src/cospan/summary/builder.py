@@ -24,14 +24,7 @@ from cospan.base.types import Array, Floats
 from cospan.errors import InputError
 from cospan.summary.folds import FoldedSummary, dealt_by_number
 from cospan.summary.sample import Reservoir, RowSample, WeightedRows, rows_within
-from cospan.summary.summary import (
-    Moments,
-    Summary,
-    check_range,
-    compacted,
-    merged,
-    two_sum,
-)
+from cospan.summary.summary import Moments, Summary, check_range, compacted, merged, two_sum
 
 # Rows that are factored at once: enough that merging the triangular factors costs little (d/4
 # against the block), few enough that a block of float64 stays small.
