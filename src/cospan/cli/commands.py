@@ -91,7 +91,8 @@ def monitor(
     """The same for windows."""
     _check_monitor(reference, data, outputs)
     terminal.progress(f"reading {reference}", 0, None)
-    found = monitor_windows(reference, one_or_all(data), name=name_of(data), **options)
+    called: Options = {"name": name_of(data), "progress": terminal.progress}
+    found = monitor_windows(reference, one_or_all(data), **called, **options)
     if outputs.save is not None:
         found.save(outputs.save)
     for path in outputs.reports:

@@ -12,17 +12,12 @@ row's angle.
 
 from cospan.comparison.api import compare
 from cospan.comparison.audit import LabelAudit, audit_labels
+from cospan.comparison.opening import Progress
 from cospan.comparison.result import Comparison
 from cospan.comparison.rows import Reason, RowToCheck
 from cospan.comparison.scoring import ImportanceWeights, importance_weights
 
 __all__ = [
-    "Comparison",
-    "ImportanceWeights",
-    "LabelAudit",
-    "Reason",
-    "RowToCheck",
-    "audit_labels",
-    "compare",
-    "importance_weights",
-]
+    "Comparison", "ImportanceWeights", "LabelAudit", "Progress", "Reason", "RowToCheck",
+    "audit_labels", "compare", "importance_weights",
+]  # fmt: skip

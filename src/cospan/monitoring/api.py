@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 
 from cospan.base.checks import as_option, is_real
 from cospan.base.types import Data, Option, Record
-from cospan.comparison import compare
+from cospan.comparison import Progress, compare
 from cospan.data import Options
 from cospan.errors import CospanError, CospanWarning, InputError
 from cospan.model_file import PROFILE, is_file_of
@@ -30,6 +30,7 @@ def monitor(
     details: str = "alarms",
     rolling: bool | None = None,
     name: str | None = None,
+    progress: Progress | None = None,
     **options: Option,
 ) -> Monitoring:
     """Compare data with a reference, window by window, and say since when something is different.
@@ -61,6 +62,8 @@ def monitor(
         takes a lasting fault for usual after as many windows as the reference has.
     name : str, optional
         What to call the data.
+    progress : callable, optional
+        Called as ``progress(stage, done, of)``.
     **options
         For the sources: columns, categorical, numeric, drop, keep.
 
@@ -90,7 +93,7 @@ def monitor(
     if time is None and past.every.timed:
         time = past.reference.time or None
     kept = read_windows(data, time, past.every, name, **options)
-    return _compared(past.extended(kept), kept, details == "all")
+    return _compared(past.extended(kept), kept, details == "all", progress)
 
 
 def _begun(reference: Data, time: str | None, every: Option, options: Record) -> Monitoring:
@@ -110,13 +113,15 @@ def _begun(reference: Data, time: str | None, every: Option, options: Record) ->
     return past
 
 
-def _compared(found: Monitoring, kept: Kept, every: bool) -> Monitoring:
+def _compared(found: Monitoring, kept: Kept, every: bool, progress: Progress | None) -> Monitoring:
     """With comparisons of the windows that raise an alarm, or of all where that is wanted."""
     profile, met = found.reference, dict(found.met)
     every = every or not found.can_judge
     for k, one in enumerate(one for one in found.windows if one.code in found.latest):
         if not (one.alarm or (every and one.rows >= FEWEST_ROWS)):
             continue
+        if progress is not None:
+            progress("comparing windows", k, len(found.latest))
         with warnings.catch_warnings(), suppress(CospanError):
             warnings.simplefilter("ignore", CospanWarning)
             pair = compare(

@@ -7,6 +7,7 @@ with what the other windows leave open.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,6 +42,8 @@ from .windows import Codes, Every, Kept, Rows, as_every, read_windows, taken
 #: Rows that are kept of a reference, rows that are read by the plan at a time, and windows where
 #: nobody says how long they are.
 KEPT_ROWS, READ_ROWS, LENGTH = 5_000, 50_000, "1000-rows"
+#: Repeated rows are a finding above what is usual by so many rows, and by so many deviations.
+MORE_ROWS, DEVIATIONS = 5, 4
 #: What a file holds as it is.
 KEPT = {"name": str, "names": list, "time": str, "options": dict}
 #: Options of the sources that say how columns are read, and are needed again for every window.
@@ -201,9 +204,9 @@ class Profile:
 
     def measure(self, kept: Kept) -> tuple[Measured, list[tuple[Finding, ...]]]:
         """Windows of other data, and what is met in each."""
-        own = f"an array of {len(self.names)} features" if self.plan is None else "a table"
-        if kept.kind != own:
-            raise InputError(f"{kept.name} is {kept.kind}, and the reference is {own}.")
+        kind = f"an array of {len(self.names)} features" if self.plan is None else "a table"
+        if kept.kind != kind:
+            raise InputError(f"{kept.name} is {kept.kind}, and the reference is {kind}.")
         schemas = set[tuple[str, ...]]().union(*kept.columns)
         schema = {columns: list(self._schema(columns)) for columns in schemas}
         parts, met = [], []
@@ -213,16 +216,29 @@ class Profile:
             edges = kept.edges[at[0] : at[-1] + 2]
             read = read_rows(kept.rows[int(edges[0]) : int(edges[-1])], self.plan, self.names)
             starts = edges[:-1] - edges[0]
-            for k, n in zip(at.tolist(), np.diff(edges).tolist(), strict=True):
+            keys = row_keys([one.values for one in read.readings])
+            for k, n, own in zip(
+                at.tolist(), np.diff(edges).tolist(), np.split(keys, starts[1:]), strict=True
+            ):
                 found = [one for columns in sorted(kept.columns[k]) for one in schema[columns]]
                 odd = read_rows(kept.of(k), self.plan, self.names).absurd if read.absurd else {}
                 found += [Finding("absurd", c, a=0.0, b=float(x), rows=n) for c, x in odd.items()]
+                again, usual = float(n - len(np.unique(own))), self.repeated * n * (n - 1) / 2
+                if again > MORE_ROWS + usual + DEVIATIONS * math.sqrt(usual):
+                    found += [Finding("repeated rows", detail="within B", a=again, rows=n)]
                 met.append(tuple(dict.fromkeys(found)))
-            keys = row_keys([one.values for one in read.readings]) >> np.uint64(2)
-            digests = np.add.reduceat(keys, starts) >> np.uint64(2)
+            digests = np.add.reduceat(keys >> np.uint64(2), starts) >> np.uint64(2)
             parts.append((digests.astype(np.int64), *self.functions.measure(read, starts)))
         arrays = (np.concatenate(one) for one in zip(*parts, strict=True))
         return Measured(kept.codes, kept.counts, *arrays), met
+
+    @cached_property
+    def repeated(self) -> float:
+        """The share of equal pairs among all pairs of the rows that are kept."""
+        read = read_rows(self.kept_rows, self.plan, self.names)
+        count = np.unique(row_keys([one.values for one in read.readings]), return_counts=True)[1]
+        n = int(count.sum())
+        return float(count @ (count - 1)) / max(n * (n - 1), 1)
 
     def _schema(self, columns: tuple[str, ...]) -> Iterator[Finding]:
         """Columns that a source lacks, or has besides."""
