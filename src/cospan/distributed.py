@@ -90,19 +90,13 @@ def _in_rows(X: Lazy) -> Lazy:
     return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
 
 
-def _lengths(blocks: list[Lazy]) -> tuple[int, ...]:
-    """How many rows each block has, counted by the workers."""
-    import dask
-
-    found: tuple[int, ...] = dask.compute(*(dask.delayed(len)(block) for block in blocks))
-    return found
-
-
 def split_weights(weights: Lazy, blocks: list[Lazy]) -> list[np.ndarray | None]:
     """One weight a row, cut into those of each block; None stays None."""
+    import dask
+
     if weights is None:
         return [None] * len(blocks)
-    sizes = _lengths(blocks)
+    sizes = dask.compute(*(dask.delayed(len)(block) for block in blocks))  # by the workers
     values = weights.compute() if arrays.is_lazy(weights) else weights
     return list(np.split(as_weights(values, sum(sizes)), np.cumsum(sizes)[:-1]))
 

@@ -83,9 +83,8 @@ def over_triangle(X: Array, T: Array) -> Array:
     native = getattr(xp.linalg, "solve_triangular", None)
     if native is not None:
         return cast("Array", native(T, X, upper=True, left=False))
-    return cast(
-        "Array", xp.linalg.solve(T.T, X.T).T
-    )  # the plain transpose, for complex numbers too
+    # the plain transpose, for complex numbers too
+    return cast("Array", xp.linalg.solve(T.T, X.T).T)
 
 
 def inverse_triangle(R: AnyArray) -> AnyArray:

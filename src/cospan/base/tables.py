@@ -105,14 +105,11 @@ def plain(value: object) -> Any:
     return str(value)
 
 
-def json_text(value: object, *, indent: int | None = 2) -> str:
-    """Any result as strict JSON; without an indent in one line, as short as it can be.
+def json_text(value: object) -> str:
+    r"""Any result as strict JSON.
 
-    >>> json_text({"θ": [0.5, float("inf")]}, indent=None)
-    '{"θ":[0.5,null]}'
+    >>> json_text({"θ": float("inf")})
+    '{\n  "θ": null\n}'
     """
-    separators = (",", ":") if indent is None else None
-    text = json.dumps(
-        plain(value), ensure_ascii=False, indent=indent, separators=separators, allow_nan=False
-    )
+    text = json.dumps(plain(value), ensure_ascii=False, indent=2, allow_nan=False)
     return json_harmless(text)

@@ -83,9 +83,9 @@ def alone_in_its_direction(eps: float) -> float:
     return 1e3 * eps
 
 
-def constant_variance(value: float, eps: float = 2.0**-52) -> float:
+def constant_variance(value: float) -> float:
     """Up to this variance a feature of such a value is constant: the rest is rounding."""
-    return (64 * eps * value) ** 2
+    return (64 * 2.0**-52 * value) ** 2
 
 
 def expansion_keeps_digits(squared_distance: float, eps: float) -> bool:

@@ -326,10 +326,7 @@ ZONE = r":\d\d(?:\.\d+)?(?P<zone>Z|[+-]\d\d(?::?\d\d)?)$"
 
 
 def _date(order: str) -> Reading:
-    """Dates in an order such as "day.month.year", perhaps with a time: ISO dates and times of day.
-
-    Of "9/30/1990 0:00:00" the date becomes 1990-09-30.
-    """
+    """Dates in an order such as "day.month.year", perhaps with a time of day."""
     separator = re.sub("[a-z]", "", order)[0]
     fields = order.split(separator)
     pattern = re.escape(separator).join(_FIELDS[field] for field in fields)
@@ -429,6 +426,8 @@ def text_parts(array: pa.Array) -> Floats:
 def _counted(texts: pa.Array) -> Floats:
     missing, found = _missing(texts), np.full((len(texts), len(PARTS)), np.nan)
     longest = pc.max(pc.binary_length(texts)).as_py() or 1
+    # 0 for a digit, 1 for a small letter, 2 for a capital, 3 for a blank, 4 for others.
+    tests = (str.isdigit, lambda c: c.isalpha() and not c.isupper(), str.isalpha, str.isspace)
     for start in range(0, len(texts), max(1, STRIP // longest)):
         own = slice(start, start + max(1, STRIP // longest))
         strip = texts[own].fill_null("")
@@ -436,16 +435,10 @@ def _counted(texts: pa.Array) -> Floats:
         characters = np.frombuffer("".join(strip.to_pylist()).encode("utf-32-le"), np.uint32)
         sorts = np.zeros(int(characters.max(initial=0)) + 1, dtype=np.intp)
         for code in np.unique(characters).tolist():
-            sorts[code] = _sort(chr(code))
+            sorts[code] = next((k for k, test in enumerate(tests) if test(chr(code))), 4)
         places = np.repeat(5 * np.arange(len(lengths)), lengths) + sorts[characters]
         counts = np.bincount(places, minlength=5 * len(lengths)).reshape(-1, 5)
         digits, small, capitals, blanks, others = counts.T
         found[own] = np.column_stack([lengths, digits, small + capitals, capitals, blanks, others])
     found[missing] = np.nan
     return found
-
-
-def _sort(character: str) -> int:
-    """0 for a digit, 1 for a small letter, 2 for a capital, 3 for a blank, 4 for others."""
-    tests = (str.isdigit, lambda c: c.isalpha() and not c.isupper(), str.isalpha, str.isspace)
-    return next((k for k, test in enumerate(tests) if test(character)), 4)

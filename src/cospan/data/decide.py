@@ -123,7 +123,12 @@ def _from_text(name: str, parts: Parts, found: set[str]) -> ColumnPlan | None:
     texts = _texts(parts)
     others = found - {"text", "dictionary"}
     if parts[0].forced == "number":
-        return _forced_number(name, texts)
+        # The reading that fits most values; the others count as missing.
+        known = ("point", "thousands", "comma", "iso date", *READINGS)
+        fits = {reading: sum(text.fits(reading) for text in texts) for reading in known}
+        best = max(fits, key=lambda reading: fits[reading])
+        kind = READINGS[best].kind
+        return ColumnPlan(name, kind, reading="" if best == PLAIN[kind] else best)
     few = all(len(text.levels) <= SPELLINGS for text in texts)
     pair = boolean_pair({x for text in texts for x in text.levels}) if few else None
     if pair is not None and others <= {"boolean"}:
@@ -133,7 +138,10 @@ def _from_text(name: str, parts: Parts, found: set[str]) -> ColumnPlan | None:
     if others and others != {kind} and not (kind == "number" and others <= {"number", "boolean"}):
         return None
     if reading == AMBIGUOUS:
-        return _left(name, _ambiguity(texts), watched=True)
+        levels = (level for text in texts for level in text.levels)
+        example = next((level for level in levels if set(level) & set(",./-")), "")
+        why = f"{example!r} can be read in several ways; write 2020-12-31, or 1234.5"
+        return _left(name, why, watched=True)
     if reading:
         return ColumnPlan(name, kind, reading="" if reading == PLAIN[kind] else reading)
     rows, distinct = sum(t.count for t in texts), sum(len(t.levels) for t in texts)
@@ -145,17 +153,6 @@ def _from_text(name: str, parts: Parts, found: set[str]) -> ColumnPlan | None:
             said = differ if distinct < rows else "no value repeats"
             return _left(name, f"identifiers: {said}", watched=True)
     return _category(name, parts)
-
-
-def _forced_number(name: str, texts: Parts) -> ColumnPlan:
-    """The reading that fits most values; the others count as missing."""
-    fits = {
-        reading: sum(text.fits(reading) for text in texts)
-        for reading in ("point", "thousands", "comma", "iso date", *READINGS)
-    }
-    best = max(fits, key=lambda reading: fits[reading])
-    kind = READINGS[best].kind
-    return ColumnPlan(name, kind, reading="" if best == PLAIN[kind] else best)
 
 
 def _texts(parts: Parts) -> list[Held]:
@@ -211,10 +208,7 @@ def _counts_rows(parts: Parts) -> bool:
 
 
 def _reading(texts: Parts, typed: set[str]) -> str:
-    """How texts are read: all of them, or but for a few strays.
-
-    `typed` are the families of the sets that are not text, or plainly numbers or dates.
-    """
+    """How texts are read, all or but for a few strays, beside sets of the families `typed`."""
     fitting = [text.fitting for text in texts]
     if found := chosen(set.intersection(*fitting) if texts else set()):
         return found
@@ -235,12 +229,6 @@ def _reading(texts: Parts, typed: set[str]) -> str:
 def _left(name: str, reason: str, *, watched: bool = False) -> ColumnPlan:
     """A column that makes no feature; of text it is watched how it is written."""
     return ColumnPlan(name, "left out", reason, watched=watched)
-
-
-def _ambiguity(texts: Parts) -> str:
-    levels = (level for text in texts for level in text.levels)
-    example = next((level for level in levels if set(level) & set(",./-")), "")
-    return f"{example!r} can be read in several ways; write 2020-12-31, or 1234.5"
 
 
 def _retyped(parts: Parts, names: Sequence[str]) -> tuple[ColumnPlan, SchemaChange]:

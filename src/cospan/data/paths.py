@@ -76,7 +76,12 @@ def check_readable(path: Path) -> None:
     try:
         status = path.stat()
     except FileNotFoundError:
-        raise SourceError(_not_there(path)) from None
+        parent = path.parent
+        if not parent.is_dir():
+            raise SourceError(f"{path}: there is no folder {parent} on this machine.") from None
+        near = difflib.get_close_matches(path.name, os.listdir(parent), n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise SourceError(f"{path}: there is no such file or folder.{hint}") from None
     except OSError as error:
         raise SourceError(f"{path}: {_reason(error)}.") from None
     if not os.access(path, os.R_OK):
@@ -151,15 +156,6 @@ def files_below(folder: Path) -> Iterator[Path]:
             # that leads nowhere counts: to leave it out in silence hides a loss.
             if not name.startswith((".", "_")) and (file.is_file() or not file.exists()):
                 yield file
-
-
-def _not_there(path: Path) -> str:
-    parent = path.parent
-    if not parent.is_dir():
-        return f"{path}: there is no folder {parent} on this machine."
-    near = difflib.get_close_matches(path.name, os.listdir(parent), n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    return f"{path}: there is no such file or folder.{hint}"
 
 
 def _reason(error: OSError) -> str:

@@ -80,7 +80,9 @@ class ColumnPlan:
             return ()
         if self.kind != "category":
             return (self.name,)
-        shown = [f"{self.name} = {_short(level)}" for level in self.levels]
+        lines = (" ".join(level.split()) for level in self.levels)
+        cut = (x if len(x) <= NAME_LENGTH else x[: NAME_LENGTH - 1] + "…" for x in lines)
+        shown = [f"{self.name} = {level}" for level in cut]
         if len(set(shown)) < len(shown):
             shown = [f"{self.name} = {level}" for level in self.levels]
         if self.other:
@@ -352,8 +354,3 @@ def named(names: Sequence[str]) -> str:
     """The first names of several, and how many more there are."""
     more, shown = len(names) - SHOWN_COLUMNS, ", ".join(names[:SHOWN_COLUMNS])
     return f"{shown} and {more:,} more" if more > 0 else shown
-
-
-def _short(level: str) -> str:
-    line = " ".join(level.split())
-    return line if len(line) <= NAME_LENGTH else line[: NAME_LENGTH - 1] + "…"

@@ -176,7 +176,6 @@ class Source:
 
     Made by :func:`cospan.data.open_source` of arrays and images, and by
     :func:`cospan.data.encode` of tables. Nothing is read before a method is called.
-
     """
 
     #: (height, width) or (height, width, channels) when the features are pixels

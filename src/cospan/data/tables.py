@@ -85,11 +85,7 @@ class ArrowTable(Table):
 
 
 def _pandas_table(frame: DataFrame, *, indexed: bool = False) -> pa.Table:
-    """A pandas dataframe in Arrow's columns, most of which share its memory.
-
-    Objects that Arrow has no type for, as in columns that mix numbers and texts, become text.
-    `indexed`: an index that does not only count is a column.
-    """
+    """A dataframe in Arrow's columns; with `indexed` an index that does not only count is one."""
     refused = (pa.ArrowException, OverflowError, TypeError, ValueError, NotImplementedError)
     arrays = []
     for place, kind in enumerate(frame.dtypes):
@@ -99,7 +95,7 @@ def _pandas_table(frame: DataFrame, *, indexed: bool = False) -> pa.Table:
             if hasattr(getattr(kind, "categories", values).dtype, "closed"):
                 values = values.astype("string").astype("category")
             arrays.append(pa.array(values, from_pandas=True))
-        except refused:
+        except refused:  # Arrow has no type for it, as where numbers and texts are mixed
             texts = values.astype(object).map(_written, na_action="ignore")
             arrays.append(pa.array(texts, pa.string(), from_pandas=True))
     names = [str(column) for column in frame.columns]

@@ -17,13 +17,6 @@ from cospan.decomposition.notation import JuliaForm, LapackForm, MatlabForm
 from cospan.decomposition.partial import PartialGSVD, gsvds
 
 __all__ = [
-    "GSVD",
-    "Blocks",
-    "JuliaForm",
-    "LapackForm",
-    "MatlabForm",
-    "PartialGSVD",
-    "gsvd",
-    "gsvds",
+    "GSVD", "Blocks", "JuliaForm", "LapackForm", "MatlabForm", "PartialGSVD", "gsvd", "gsvds",
     "gsvdvals",
-]
+]  # fmt: skip

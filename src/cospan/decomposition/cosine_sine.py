@@ -236,9 +236,8 @@ def _count(strength: Array, limit: float) -> int:
     return int(arrays.namespace(strength).count_nonzero(strength > limit))
 
 
-def surely_regular(T: Array, tol: float, smallest: float | None = None) -> bool:
-    """Does a square triangular matrix certainly have full rank?"""
-    smallest = smallest_singular_value(T) if smallest is None else smallest
+def surely_regular(T: Array, tol: float, smallest: float) -> bool:
+    """Does a square triangular matrix with this smallest singular value surely have full rank?"""
     # the sum of all squares is no less than the norm, and costs less
     return surely_above(smallest, tol * norm(T)) or surely_above(smallest, tol * norm2(T))
 

@@ -81,23 +81,19 @@ class _RankInDoubtError(Exception):
 def decompose(A: Array, B: Array, tolerances: Tolerances, want_uv: bool) -> Factors:
     """The GSVD of two arrays of one dtype."""
     if A.shape[1] == 0 or A.shape[0] + B.shape[0] == 0:
-        return _of_nothing(A, B, want_uv)
+        none = arrays.real_zeros((0,), A)  # no rows or no columns: no directions
+        U = arrays.zeros((A.shape[0], 0), A) if want_uv else None
+        V = arrays.zeros((B.shape[0], 0), B) if want_uv else None
+        return Factors(none, none, arrays.zeros((0, A.shape[1]), A), U, V, Blocks(0, 0, 0))
     # Exactly zero columns, dead pixels say, have no part in any direction.
-    alive = _living_columns(A, B)
+    xp = arrays.namespace(A, B)
+    mask = arrays.to_numpy(xp.any(A != 0, axis=0) | xp.any(B != 0, axis=0))
+    alive = None if mask.all() else mask
     if alive is not None:
         A, B = arrays.pick(A, alive, axis=1), arrays.pick(B, alive, axis=1)
     (A, exponent_a), (B, exponent_b) = _scaled(A), _scaled(B)
     core = _in_steps(A, B, tolerances, want_uv)
     return _restored(core, alive, (exponent_a, exponent_b))
-
-
-def _of_nothing(A: Array, B: Array, want_uv: bool) -> Factors:
-    """The GSVD of a pair without rows or without columns: no directions."""
-    none = arrays.real_zeros((0,), A)
-    f = Factors(none, none, arrays.zeros((0, A.shape[1]), A), None, None, Blocks(0, 0, 0))
-    if not want_uv:
-        return f
-    return replace(f, U=arrays.zeros((A.shape[0], 0), A), V=arrays.zeros((B.shape[0], 0), B))
 
 
 # ---- a smaller pair ---------------------------------------------------------------------------
@@ -212,13 +208,6 @@ def _ordered(f: Factors) -> Factors:
 
 
 # ---- dead columns, signs and scales -----------------------------------------------------------
-
-
-def _living_columns(A: Array, B: Array) -> Bools | None:
-    """Mask of the columns that are not zero in both, or None where that is all of them."""
-    xp = arrays.namespace(A, B)
-    alive = arrays.to_numpy(xp.any(A != 0, axis=0) | xp.any(B != 0, axis=0))
-    return None if alive.all() else alive
 
 
 def _restored(core: Factors, alive: Bools | None, exponents: tuple[int, int]) -> Factors:

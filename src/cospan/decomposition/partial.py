@@ -230,7 +230,13 @@ def _as_pair(A: Data, B: Data) -> tuple[_Matrix, _Matrix]:
             "fits in memory; keep those that vary most."
         )
     dtype = np.result_type(*found)
-    a, b = (_Matrix(X, _adjoint(X), _norm(X)) for X in (X.astype(dtype, copy=False) for X in found))
+    sides = []
+    for X in (X.astype(dtype, copy=False) for X in found):
+        sparse = scipy.sparse.issparse(X)
+        values = X.data if sparse else X
+        adjoint = X.conj().T.tocsr() if sparse else X.conj().T
+        sides.append(_Matrix(X, adjoint, float(np.sqrt(np.vdot(values, values).real))))
+    a, b = sides
     if not a.norm and not b.norm:
         raise InputError("A and B are zero: there is no direction to find.")
     return a, b
@@ -249,15 +255,6 @@ def _entries(X: Data, name: str) -> Any:
     if not np.isfinite(matrix.data).all():
         raise InputError(f"{name} contains NaN or Inf; drop those rows or fill them in.")
     return matrix
-
-
-def _adjoint(X: Any) -> Any:
-    return X.conj().T.tocsr() if scipy.sparse.issparse(X) else X.conj().T
-
-
-def _norm(X: Any) -> float:
-    values = X.data if scipy.sparse.issparse(X) else X
-    return float(np.sqrt(np.vdot(values, values).real))
 
 
 def _gram(side: _Matrix) -> np.ndarray:

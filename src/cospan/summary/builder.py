@@ -265,14 +265,12 @@ class BlockSums:
             if self._sum is None:
                 # Blocks have more rows than features, so fewer are all that there are.
                 factors = self.exact or self.count < parts[0].shape[1]
-                self._sum = MomentTree() if factors else _sum_about_first(parts)
+                if factors:
+                    self._sum = MomentTree()
+                else:  # about a mean of the first rows
+                    first = arrays.stacked([parts[0][: min(ORIGIN_ROWS, parts[0].shape[0]), :]])
+                    self._sum = MomentSum(arrays.namespace(first).mean(first, axis=0))
             self._sum.add(parts, weights)
-
-
-def _sum_about_first(parts: list[Array]) -> MomentSum:
-    """What adds up rows about a mean of the first."""
-    first = arrays.stacked([parts[0][: min(ORIGIN_ROWS, parts[0].shape[0]), :]])
-    return MomentSum(arrays.namespace(first).mean(first, axis=0))
 
 
 class MomentTree:
@@ -353,9 +351,8 @@ class MomentSum:
                 total += weight @ moved
                 moved *= xp.sqrt(weight)[:, None]
             done += rows
-            matrix += (
-                moved.T @ moved
-            )  # NumPy's product: it lets other threads run, SciPy's does not
+            # NumPy's product: it lets other threads run, SciPy's does not.
+            matrix += moved.T @ moved
         return n, total, matrix
 
     def finish(self) -> Moments:

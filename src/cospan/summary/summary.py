@@ -180,7 +180,17 @@ class Summary:
     def __add__(self, other: Summary) -> Summary:
         if not isinstance(other, Summary):
             return NotImplemented
-        names = _mergeable_names(self, other)
+        if self.n_features != other.n_features:
+            raise InputError(
+                f"These summaries have {self.n_features} and {other.n_features} features; "
+                "only summaries of the same features merge."
+            )
+        check_same_library(self.mean, other.mean, "The first", "the second")
+        if self.exact != other.exact:
+            raise InputError("These summaries differ in `exact`; make both in the same way.")
+        names = self.feature_names or other.feature_names
+        if other.feature_names not in (None, names):
+            raise InputError("Cannot merge summaries with different feature names.")
         with np.errstate(over="ignore", invalid="ignore"):
             both = merged(self.moments, other.moments, factors=self.exact)
         check_range(both, "The rows of both", self.sample)
@@ -208,22 +218,6 @@ def as_factors(summaries: Sequence[Summary]) -> bool:
         return False
     few = sum(part.count for part in summaries) < summaries[0].n_features
     return few or all(part.exact for part in summaries)
-
-
-def _mergeable_names(a: Summary, b: Summary) -> tuple[str, ...] | None:
-    """The names of both summaries' features, or an error that says why they do not merge."""
-    if a.n_features != b.n_features:
-        raise InputError(
-            f"These summaries have {a.n_features} and {b.n_features} features; "
-            "only summaries of the same features merge."
-        )
-    check_same_library(a.mean, b.mean, "The first", "the second")
-    if a.exact != b.exact:
-        raise InputError("These summaries differ in `exact`; make both in the same way.")
-    names = a.feature_names or b.feature_names
-    if b.feature_names not in (None, names):
-        raise InputError("Cannot merge summaries with different feature names.")
-    return names
 
 
 # ---- moments -------------------------------------------------------------------------------------
