@@ -76,7 +76,13 @@ def plot_angles(
     edges = np.linspace(0, 90, bins + 1)
     titles = []
     for group, name, (colour, hatch) in zip(groups, names, _LOOKS, strict=False):
-        theta = _angles_of(group, name)
+        source = getattr(group, "alignment", group)
+        theta = np.asarray(getattr(source, "theta", source), dtype=np.float64)
+        if theta.ndim != 1:
+            raise InputError(
+                f"the angles of group {name!r} have shape {theta.shape}; give an Alignment, a "
+                "scored group or a list of angles in radians."
+            )
         shares = 100 * angle_histogram(theta, bins)
         titles.append(f"{label(name)} ({getattr(group, 'n', len(theta)):,})")
         if colour == DARK:
@@ -98,18 +104,6 @@ def plot_angles(
     columns = len(groups) if sum(map(len, titles)) <= LEGEND_LINE else 1
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, frameon=False)
     return ax
-
-
-def _angles_of(group: object, name: str) -> Floats:
-    """The angles of an alignment, of a group of a comparison, or as they are given."""
-    source = getattr(group, "alignment", group)
-    theta = np.asarray(getattr(source, "theta", source), dtype=np.float64)
-    if theta.ndim != 1:
-        raise InputError(
-            f"the angles of group {name!r} have shape {theta.shape}; give an Alignment, a scored "
-            "group or a list of angles in radians."
-        )
-    return theta
 
 
 def plot_directions(
@@ -282,19 +276,15 @@ def _draw(
             corner = left + (j + 0.06) * width, bottom + 0.04 * height
             inset = ax.inset_axes((*corner, 0.91 * width, 0.78 * height))
             inset.set_title(title, fontsize=8, pad=3)
-            _picture(inset, values.reshape(image_shape), cmap, limits)
+            inset.set_axis_off()
+            image = values.reshape(image_shape)
+            low, high = limits if limits is not None else (float(image.min()), float(image.max()))
+            if image.ndim == 3 and image.shape[2] in (3, 4):  # red, green and blue
+                inset.imshow(np.clip((image[..., :3] - low) / ((high - low) or 1.0), 0, 1))
+            else:
+                grey = image.mean(axis=2) if image.ndim == 3 else image
+                inset.imshow(grey, cmap=cmap, vmin=low, vmax=high, interpolation="nearest")
     return ax
-
-
-def _picture(ax: Axes, image: Floats, cmap: Any, limits: tuple[float, float] | None) -> None:
-    """A picture without ticks; three channels are red, green and blue."""
-    low, high = limits if limits is not None else (float(image.min()), float(image.max()))
-    ax.set_axis_off()
-    if image.ndim == 3 and image.shape[2] in (3, 4):
-        ax.imshow(np.clip((image[..., :3] - low) / ((high - low) or 1.0), 0, 1))
-    else:
-        grey = image.mean(axis=2) if image.ndim == 3 else image
-        ax.imshow(grey, cmap=cmap, vmin=low, vmax=high, interpolation="nearest")
 
 
 # ---- axes and names ---------------------------------------------------------------------------

@@ -84,21 +84,20 @@ class Sensitivity:
 
     def __str__(self) -> str:
         head = ("setting", "α", "mean", "95%", "flips", "rank corr.", "F-R change", "F-R", "AUC")
-        cells = [head, *(_cells(row) for row in self.rows)]
+        cells: list[tuple[str, ...]] = [head]
+        for one in self.rows:
+            groups = f"{one.fisher_rao:.3f}", f"{one.auc:.4f}"
+            groups = ("-", "-") if np.isnan(one.auc) else groups
+            moved = f"{one.mean_degrees:.2f}°", f"{one.q95_degrees:.2f}°", f"{one.flips:.1%}"
+            compared = f"{one.rank_correlation:.3f}", f"{one.fisher_rao_change:.3f}"
+            setting = f"{one.parameter} {one.value}".strip(), f"{one.shrinkage:.3g}"
+            cells.append((*setting, *moved, *compared, *groups))
         width, *widths = (max(len(row[k]) for row in cells) for k in range(len(head)))
         lines = []
         for name, *row in cells:
             numbers = (f"  {cell:>{w}}" for cell, w in zip(row, widths, strict=True))
             lines.append(name.ljust(width) + "".join(numbers))
         return "\n".join(lines)
-
-
-def _cells(row: SettingChange) -> tuple[str, ...]:
-    groups = ("-", "-") if np.isnan(row.auc) else (f"{row.fisher_rao:.3f}", f"{row.auc:.4f}")
-    moved = f"{row.mean_degrees:.2f}°", f"{row.q95_degrees:.2f}°", f"{row.flips:.1%}"
-    compared = f"{row.rank_correlation:.3f}", f"{row.fisher_rao_change:.3f}"
-    name = f"{row.parameter} {row.value}".strip()
-    return (name, f"{row.shrinkage:.3g}", *moved, *compared, *groups)
 
 
 def sensitivity(
@@ -159,7 +158,14 @@ def sensitivity(
     seed, draws = as_seed(random_state), as_count(repeats, "repeats")
     sets = tuple(_as_rows(X, name, A) for X, name in ((A, "A"), (B, "B"), (Z, "Z")))
     whole = Summary.of(sets[0]), Summary.of(sets[1])
-    is_b = _is_b(labels, len(sets[2]))
+    is_b: Bools | None = None
+    if labels is not None:
+        values, n = np.asarray(labels), len(sets[2])
+        if values.shape != (n,) or not set(np.unique(values)) == {0, 1}:
+            raise InputError(
+                f"labels must hold 0 (A) or 1 (B) for each of the {n} rows of Z, and both of them."
+            )
+        is_b = np.asarray(values == 1)
     given: Record = {**Settings.of(**settings).of_the_sets(), "weighting": "cost"}
     given["curve"] = None  # fewer directions, say, mean nothing to curved features
     usual = {**STUDY["linear" if given["span"] == "linear" else "affine"], **STUDY["both"]}
@@ -201,17 +207,6 @@ def _plan_of(over: Mapping[str, Iterable[Option]], known: list[str]) -> list[tup
         if most is not None and not (is_real(value) and 0 <= value <= most):
             raise InputError(f"{parameter} is {value!r}; it must be a number from 0 to {most:g}.")
     return plan
-
-
-def _is_b(labels: ArrayLike | None, n: int) -> Bools | None:
-    if labels is None:
-        return None
-    values = np.asarray(labels)
-    if values.shape != (n,) or not set(np.unique(values)) == {0, 1}:
-        raise InputError(
-            f"labels must hold 0 (A) or 1 (B) for each of the {n} rows of Z, and both of them."
-        )
-    return np.asarray(values == 1)
 
 
 # ---- one changed setting ------------------------------------------------------------------------

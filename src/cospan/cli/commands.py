@@ -31,7 +31,7 @@ from cospan.comparison.score_files import (
     score_columns,
     write_table,
 )
-from cospan.comparison.scoring import Model, Scorer
+from cospan.comparison.scoring import Scorer
 from cospan.data import (
     EncodingPlan,
     Source,
@@ -57,11 +57,6 @@ _COLUMNS = {
     "bmi": "body_mass_index", "bp": "blood_pressure", "s1": "total_cholesterol", "s2": "ldl",
     "s3": "hdl", "s4": "cholesterol_ratio", "s5": "log_triglycerides", "s6": "blood_sugar",
 }  # fmt: skip
-_PATIENTS = (
-    "A model was trained on diabetes patients aged up to 50. Now it meets patients over 50.\n"
-    "Are they still like those it knows? (442 patients, from scikit-learn; age itself is not "
-    "among the columns.)\n\n"
-)
 Options: TypeAlias = dict[str, Any]  # arguments of the function behind a command
 
 
@@ -69,7 +64,15 @@ def compare(
     terminal: Terminal, sets: Sequence[str], score: str | None, options: Options, outputs: Outputs
 ) -> bool:
     """Compare, write, print; returns whether a gate was broken."""
-    _check_compare(sets, score, options, outputs)
+    if outputs.scores is not None:
+        check_table_path(outputs.scores)
+    inputs = [*sets, score, options.get("label")]  # a label may be a file beside the rows
+    check_places((*outputs.reports, outputs.scores, outputs.save), inputs)
+    for path in outputs.reports:
+        format_of(path)
+    classes = [f"--{name}" for name in ("label", "a", "b") if name in options]
+    if len(sets) > 2 and classes:
+        raise InputError(f"{' and '.join(classes)}: for classes of one or two tables, not of more.")
     terminal.progress(f"reading {sets[0]}", 0, None)
     names = told_apart(set_names([os.path.basename(path) or path for path in sets]))
     A: Any = sets[0] if len(sets) < 3 else dict(zip(names, sets, strict=True))
@@ -89,7 +92,14 @@ def monitor(
     terminal: Terminal, reference: str, data: Sequence[str], options: Options, outputs: Outputs
 ) -> bool:
     """The same for windows."""
-    _check_monitor(reference, data, outputs)
+    inputs = [reference, *data]
+    same = outputs.save is not None and outputs.save.resolve() == Path(reference).resolve()
+    if same and is_file_of(reference, PROFILE):
+        inputs = list(data)  # tomorrow's window goes into the file that it is added to
+    check_places((*outputs.reports, outputs.save), inputs)
+    for path in outputs.reports:
+        if path.suffix not in (".html", ".md", ".json", *ENDINGS):
+            raise InputError(f"{path} must end in .html, .md, .json or {', '.join(ENDINGS)}.")
     terminal.progress(f"reading {reference}", 0, None)
     called: Options = {"name": name_of(data), "progress": terminal.progress}
     found = monitor_windows(reference, one_or_all(data), **called, **options)
@@ -154,7 +164,13 @@ def score(
     _check_table(output, data, str(model))
     scorer, names = _load_scorer(model)
     frame = scorer.model
-    source = _open_for(frame, data, reading)
+    names_in, opened = frame.feature_names, open_source(data, **reading)
+    if names_in is None or not isinstance(opened, Table):  # arrays have no names to match
+        source = encode([opened])[0]
+    elif frame.geometry.encoding is None:  # its own columns, whatever else the table holds
+        source = encode_by(opened, EncodingPlan.of_numbers(names_in))
+    else:
+        source = encode_by(opened, EncodingPlan.from_dict(frame.geometry.encoding))
     if source.n_features != frame.n_features:
         raise InputError(
             f"{source.name} has {plural(source.n_features, 'feature')} and the model in {model} "
@@ -201,17 +217,6 @@ def _load_scorer(path: Path) -> tuple[Scorer, tuple[str, ...]]:
     return Scorer(model), ()
 
 
-def _open_for(frame: Model, data: str, reading: Options) -> Source:
-    """The frame's own columns of a table, whatever else it holds; arrays have no names to match."""
-    names, opened = frame.feature_names, open_source(data, **reading)
-    if names is None or not isinstance(opened, Table):
-        return encode([opened])[0]
-    plan = EncodingPlan.of_numbers(names)
-    if frame.geometry.encoding is not None:
-        plan = EncodingPlan.from_dict(frame.geometry.encoding)
-    return encode_by(opened, plan)
-
-
 def audit(
     terminal: Terminal, data: str, label: str, output: Path | None, top: int, as_json: bool,
     reading: Options,
@@ -236,7 +241,15 @@ def audit(
         counts = {"rows": len(order), "flagged": len(conflicts)}
         terminal.json({**counts, "worst": worst, "inseparable": found.inseparable})
     else:
-        terminal.lines(_audit_lines(worst, len(order), len(conflicts)))
+        many = plural(len(conflicts), "label")
+        said = [("title", f"{many} of {len(order):,} in conflict with the angle of the row")]
+        for row in worst:
+            name, given, other = (printable(row[key], 28) for key in ("id", "label", "suggested"))
+            line = f"  {name}  {given} → {other}  suspicion {row['suspicion']:.3f}"
+            said.append(("plain", line))
+        if len(conflicts) > len(worst):
+            said.append(("plain", f"  … and {len(conflicts) - len(worst):,} more"))
+        terminal.lines(said)
     named = [" and ".join(printable(one, 28) for one in pair) for pair in found.inseparable]
     if named:
         more = f" and {plural(len(named) - 3, 'more pair')}" if len(named) > 3 else ""
@@ -244,15 +257,6 @@ def audit(
             f"no label is flagged between {', '.join(named[:3])}{more}: "
             "left-out rows are assigned to these classes no better than by chance"
         )
-
-
-def _audit_lines(worst: Sequence[Options], n: int, flagged: int) -> Iterator[tuple[str, str]]:
-    yield "title", f"{plural(flagged, 'label')} of {n:,} in conflict with the angle of the row"
-    for row in worst:
-        name, label, other = (printable(row[key], 28) for key in ("id", "label", "suggested"))
-        yield "plain", f"  {name}  {label} → {other}  suspicion {row['suspicion']:.3f}"
-    if flagged > len(worst):
-        yield "plain", f"  … and {flagged - len(worst):,} more"
 
 
 def synthetic_rows(
@@ -305,7 +309,11 @@ def run_demo(terminal: Terminal, output: Path) -> None:
     """Compare and report what comes with scikit-learn."""
     check_places([output], [])
     format_of(output)
-    terminal.text(_PATIENTS)
+    terminal.text(
+        "A model was trained on diabetes patients aged up to 50. Now it meets patients over 50.\n"
+        "Are they still like those it knows? (442 patients, from scikit-learn; age itself is not "
+        "among the columns.)\n\n"
+    )
     found = compare_sets(patients(), progress=terminal.progress)
     finish(terminal, found, Outputs())
     write(found, output)
@@ -329,31 +337,6 @@ def patients() -> dict[str, Source]:
 
 
 # ---- where files may go --------------------------------------------------------------------------
-
-
-def _check_compare(
-    sets: Sequence[str], score: str | None, options: Options, outputs: Outputs
-) -> None:
-    if outputs.scores is not None:
-        check_table_path(outputs.scores)
-    inputs = [*sets, score, options.get("label")]  # a label may be a file beside the rows
-    check_places((*outputs.reports, outputs.scores, outputs.save), inputs)
-    for path in outputs.reports:
-        format_of(path)
-    classes = [f"--{name}" for name in ("label", "a", "b") if name in options]
-    if len(sets) > 2 and classes:
-        raise InputError(f"{' and '.join(classes)}: for classes of one or two tables, not of more.")
-
-
-def _check_monitor(reference: str, data: Sequence[str], outputs: Outputs) -> None:
-    inputs = [reference, *data]
-    same = outputs.save is not None and outputs.save.resolve() == Path(reference).resolve()
-    if same and is_file_of(reference, PROFILE):
-        inputs = list(data)  # tomorrow's window goes into the file that it is added to
-    check_places((*outputs.reports, outputs.save), inputs)
-    for path in outputs.reports:
-        if path.suffix not in (".html", ".md", ".json", *ENDINGS):
-            raise InputError(f"{path} must end in .html, .md, .json or {', '.join(ENDINGS)}.")
 
 
 def check_places(outputs: Sequence[Path | None], inputs: Sequence[str | None]) -> None:

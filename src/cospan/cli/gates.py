@@ -67,7 +67,14 @@ def broken(gates: Sequence[Gate], found: Comparison | Monitoring) -> list[str]:
     lines = []
     for gate in gates:
         if gate.what == "drift" and isinstance(found, Monitoring):
-            said = _alarms(found)
+            # An alarm, or an episode that goes on.
+            said = [
+                " ".join([f"{window.label} raises an alarm.", *window_sentences(window, found)[:1]])
+                for window in found.new_windows
+                if window.alarm
+            ]
+            running = [one for one in found.episodes if one.end is None and found.new_windows]
+            said = said or [f"{', '.join(one.columns)} since {one.start}." for one in running]
         else:
             said = [where + one for where, judged in _all(found) for one in _reasons(gate, judged)]
         if said:
@@ -105,17 +112,6 @@ def _all(found: Comparison | Monitoring) -> Iterator[tuple[str, _Judged]]:
         missing = [(row.name, row.a.missing, row.b.missing) for row in pair.features]
         where = f"{set_name(a)} and {set_name(b)}: " if len(found.names) > 2 else ""
         yield where, _Judged(said, pair.size, pair.p, missing)
-
-
-def _alarms(found: Monitoring) -> list[str]:
-    """What drift is over time: an alarm, or an episode that goes on."""
-    alarms = [
-        " ".join([f"{window.label} raises an alarm.", *window_sentences(window, found)[:1]])
-        for window in found.new_windows
-        if window.alarm
-    ]
-    running = [one for one in found.episodes if one.end is None and found.new_windows]
-    return alarms or [f"{', '.join(one.columns)} since {one.start}." for one in running]
 
 
 def _reasons(gate: Gate, judged: _Judged) -> Iterator[str]:

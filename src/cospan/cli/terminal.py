@@ -61,7 +61,18 @@ class Terminal:
         warnings.simplefilter("always", CospanWarning)
         warnings.showwarning = lambda message, *_, **__: self.warn(str(message))
         if not self.quiet and sys.stderr.isatty():
-            self._bars = _bars()
+            from rich import progress
+
+            self._bars = progress.Progress(
+                progress.TextColumn("{task.description}", markup=False),
+                progress.BarColumn(),
+                progress.MofNCompleteColumn(),
+                progress.TimeRemainingColumn(),
+                console=_console(sys.stderr),
+                transient=True,  # they go when they are stopped
+                redirect_stdout=False,  # data goes where the user sends it
+                redirect_stderr=False,
+            )
             self._bars.start()
         return self
 
@@ -176,22 +187,6 @@ def no_commands(text: str) -> str:
      a::b # #vso[task.complete]
     """
     return _COMMANDS.sub(lambda found: f"{found[0]} ", text)
-
-
-def _bars() -> Progress:
-    """Bars on stderr that go when they are stopped."""
-    from rich import progress
-
-    return progress.Progress(
-        progress.TextColumn("{task.description}", markup=False),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeRemainingColumn(),
-        console=_console(sys.stderr),
-        transient=True,
-        redirect_stdout=False,  # data goes where the user sends it
-        redirect_stderr=False,
-    )
 
 
 def _console(stream: TextIO) -> Console:

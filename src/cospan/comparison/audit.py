@@ -90,6 +90,8 @@ class LabelAudit:
         `weights` (n, K) are the probabilities of the classes, `own` (n,) the number of the class
         each row is labelled with, `shares` (K,) how common the classes are (default: equally).
         """
+        from scipy.sparse.csgraph import connected_components
+
         if not (isinstance(precision, int | float | np.number) and 0 <= precision <= 1):
             raise InputError(f"precision is {precision!r}; it must be a number from 0 to 1.")
         weights, own = np.asarray(weights, dtype=np.float64), np.asarray(own, dtype=np.intp)
@@ -97,7 +99,10 @@ class LabelAudit:
         pairs = itertools.combinations(range(len(classes)), 2)
         inseparable = [pair for pair in pairs if not separates(weights, own, *pair)]
         # Classes that are not separated count as one: between them no label is wrong.
-        group = _groups(inseparable, len(classes))
+        joined = np.eye(len(classes))
+        for i, j in inseparable:
+            joined[i, j] = 1
+        group = np.asarray(connected_components(joined, directed=False)[1], dtype=np.intp)
         together = np.eye(group.max() + 1)[group]
         of_groups = weights @ together
         flips = fit_flips(of_groups, group[own])
@@ -208,13 +213,9 @@ def audit_labels(
         pairs = itertools.combinations(range(len(classes)), 2)
         if not all(separates(plain, own, *pair) for pair in pairs):
             weights = plain
-    common = shares_of(own, len(classes))
+    # How common each class is, none of them never.
+    common = (np.bincount(own, minlength=len(classes)) + 1) / (len(own) + len(classes))
     return LabelAudit.from_weights(weights, own, classes, labels, precision, shares=common)
-
-
-def shares_of(own: Index, K: int) -> Floats:
-    """How common each of K classes is, none of them never."""
-    return np.asarray((np.bincount(own, minlength=K) + 1) / (len(own) + K))
 
 
 def separates(weights: Floats, own: Index, i: int, j: int) -> bool:
@@ -233,16 +234,6 @@ def separates(weights: Floats, own: Index, i: int, j: int) -> bool:
         return True
     error = math.sqrt((len(a) + len(b) + 1) / (12 * len(a) * len(b)))
     return rank_auc(a, b) > 0.5 + _ERRORS_ABOVE_CHANCE * error
-
-
-def _groups(inseparable: list[tuple[int, int]], K: int) -> Index:
-    """(K,): the number of the group each class belongs to."""
-    from scipy.sparse.csgraph import connected_components
-
-    together = np.eye(K)
-    for i, j in inseparable:
-        together[i, j] = 1
-    return np.asarray(connected_components(together, directed=False)[1], dtype=np.intp)
 
 
 def _as_many_as(mislabelled: Floats, candidates: Bools, precision: float) -> Bools:

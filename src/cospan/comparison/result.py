@@ -249,7 +249,16 @@ class Comparison:
             calibrate=False,
             **same,
         )
-        groups = check_rows([_between(self.groups[k], own, (i, j)) for own, k in enumerate((i, j))])
+        two = []  # the groups, as those of two sets
+        for own, group in enumerate((self.groups[i], self.groups[j])):
+            theta = pair_angle(group.kept.weights, i, j)
+            kept = group.kept._replace(
+                weights=np.column_stack([np.cos(theta) ** 2, np.sin(theta) ** 2]),
+                typicality=group.kept.typicality[:, [i, j]],
+                own=np.full(group.n, own, dtype=np.intp),
+            )
+            two.append(replace(group, own=own, kept=kept))
+        groups = check_rows(two)
         size = self.sizes[min(i, j), max(i, j)]
         schema = tuple(one for one in self.schema_changes if {*one.sets, *one.others} & {*names})
         verdict = study_pair(
@@ -404,19 +413,6 @@ class Comparison:
         sizes = [f"{group.name!r} ({group.total} rows)" for group in self.groups[:3]]
         more = f" and {len(self.names) - 3} more" if len(self.names) > 3 else ""
         return f"<Comparison of {', '.join(sizes)}{more}{z}: size {float(self.size):.3f}>"
-
-
-def _between(group: Group, own: int, pair: tuple[int, int]) -> Group:
-    """A group of K sets as one of two of them."""
-    kept = group.kept
-    theta = pair_angle(kept.weights, *pair)
-    weights = np.column_stack([np.cos(theta) ** 2, np.sin(theta) ** 2])
-    kept = kept._replace(
-        weights=weights,
-        typicality=kept.typicality[:, list(pair)],
-        own=np.full(len(kept.ids), own, dtype=np.intp),
-    )
-    return replace(group, own=own, kept=kept)
 
 
 # ---- pairs ---------------------------------------------------------------------------------------

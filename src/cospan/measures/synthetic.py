@@ -148,7 +148,15 @@ def fidelity(
     to_real = _relative(pair.b, pair.a, around[:, -2])
     to_made = _relative(pair.a, pair.b, _nearest(pair.b, k)[0][:, -1])
     alone = _relative(pair.a, pair.a, around[:, -2], without=around[:, -1])
-    copying, usual_copying = _copying(pair.a, pair.b)
+    # Distance to the nearest real row, against that row's own nearest: of made and real rows.
+    distance, nearest = _nearest(pair.a, 2)
+    first = nearest[:, 0]
+    # The neighbour's own neighbour may be the row left out: then its second one counts.
+    itself = nearest[first, 0] == np.arange(n)
+    its_own = np.where(itself, distance[first, 1], distance[first, 0])
+    usual_copying = _ratio(distance[:, 0], its_own)
+    away, which = _nearest(pair.a, 1, pair.b)
+    copying = _ratio(away[:, 0], distance[which[:, 0], 0])
     half = np.random.default_rng(random_state).permutation(n) % 2
     odd = ((to_real.nearest, alone.nearest), _breaking(pair.a, pair.b, half))
     p_impossible = np.minimum(1.0, len(odd) * np.min([tail_p_values(*one) for one in odd], axis=0))
@@ -191,17 +199,6 @@ def _nearest(rows: Floats, k: int, others: Floats | None = None) -> tuple[Floats
 
     found = NearestNeighbors().fit(rows).kneighbors(others, n_neighbors=k)
     return found[0], found[1]
-
-
-def _copying(real: Floats, made: Floats) -> tuple[Floats, Floats]:
-    """Distance to the nearest real row, against that row's own nearest: of made and real rows."""
-    distance, nearest = _nearest(real, 2)
-    first = nearest[:, 0]
-    # The neighbour's own neighbour may be the row left out: then its second one counts.
-    itself = nearest[first, 0] == np.arange(len(real))
-    usual = _ratio(distance[:, 0], np.where(itself, distance[first, 1], distance[first, 0]))
-    away, which = _nearest(real, 1, made)
-    return _ratio(away[:, 0], distance[which[:, 0], 0]), usual
 
 
 class _Relative(NamedTuple):

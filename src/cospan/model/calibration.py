@@ -26,9 +26,6 @@ from cospan.base.tolerance import (
 )
 from cospan.base.types import Array, Floats, Index
 
-# Newton's method on K parameters: far more steps than it ever took.
-_STEPS = 60
-
 
 class Calibration(NamedTuple):
     """Gain and offsets; by default the raw costs' own: w_k ∝ 1/cost_k²."""
@@ -85,7 +82,12 @@ def fit_calibration(
         offsets = np.asarray(start.offsets or (0.0,) * K)
         parameters[0] = start.gain * size
         parameters[1:] = start.gain * middle - (offsets[1:] - offsets[0])
-    parameters = _newton(x, weight, _target_sums(x, own, count, weight), parameters)
+    # All that smoothed targets t add to the loss: Σ weight·t·x, and Σ weight·t of every set.
+    smoothed = weight / (np.bincount(own, count, minlength=K)[own] + K)
+    targets = np.tile(smoothed, (K, 1))
+    targets[own, np.arange(len(own))] += weight - K * smoothed
+    sums = np.append(np.sum(targets[1:] * x), targets[1:].sum(axis=1))
+    parameters = _newton(x, weight, sums, parameters)
     if parameters[0] <= 0:
         return nothing
     gain = float(parameters[0]) / size
@@ -93,20 +95,11 @@ def fit_calibration(
     return Calibration(gain, tuple((offsets - offsets.mean()).tolist()))
 
 
-def _target_sums(x: Floats, own: Index, count: Floats, weight: Floats) -> Floats:
-    """All that smoothed targets t add to the loss: Σ weight·t·x, and Σ weight·t of every set."""
-    K = len(x) + 1
-    smoothed = weight / (np.bincount(own, count, minlength=K)[own] + K)
-    targets = np.tile(smoothed, (K, 1))
-    targets[own, np.arange(len(own))] += weight - K * smoothed
-    return np.append(np.sum(targets[1:] * x), targets[1:].sum(axis=1))
-
-
 def _newton(x: Floats, weight: Floats, targets: Floats, parameters: Floats) -> Floats:
     """The minimum of the weighted cross-entropy; convex, so that halved steps always get there."""
     loss, gradient, hessian = _derivatives(x, weight, targets, parameters)
     ridge = NEWTON_RIDGE * np.eye(len(parameters))
-    for _ in range(_STEPS):
+    for _ in range(60):  # far more steps than it ever took
         step = np.linalg.solve(hessian + ridge, gradient)
         # Twice what the step will gain. The error after it is of the order of its square.
         if gradient @ step < NEWTON_GAIN:

@@ -289,7 +289,9 @@ def left_out_grid(working: WorkingSets, trial: TrialRows, alphas: Floats) -> Flo
     Exact in the affine span where all rows of a set have the same weight.
     """
     if not alphas.any():
-        return _unshrunk(working, trial)[None]
+        maps = maps_of(working, 0.0)  # by the formula for sets of any rank
+        found = LeaveOneOutCosts(working.geometry, maps, lambda: factors_of(maps), working.basis)
+        return np.asarray(found.of_trial(trial).T)[None]
     at, affine = working.means(), working.geometry.affine
     gone = [_departure(working, trial, o) for o in range(working.n_sets)]
     costs = np.empty((len(alphas), working.n_sets, len(trial.own)))
@@ -348,10 +350,3 @@ def pooled_costs(
             cost = changed(pp, pp + along, pp + 2 * along + step @ step, weight * gone.lost)
             costs[k, member] = cost * (gone.farther**2 if k == o else 1.0)
     return costs
-
-
-def _unshrunk(working: WorkingSets, trial: TrialRows) -> Floats:
-    """Squared costs without ν, (K, n), where α and γ are 0: by the formula for sets of any rank."""
-    maps = maps_of(working, 0.0)
-    costs = LeaveOneOutCosts(working.geometry, maps, lambda: factors_of(maps), working.basis)
-    return np.asarray(costs.of_trial(trial).T)

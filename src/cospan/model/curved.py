@@ -23,7 +23,6 @@ from cospan.base.types import Array, Floats, Index
 from cospan.errors import InputError
 from cospan.model.choice import CLEARLY, Chosen, Judge, tried_rows
 from cospan.model.curves import RowMap, are_of_a_table, landmark_map, score_map
-from cospan.model.prepared import WorkingSets
 from cospan.model.scoring import Squares, pieces_of
 from cospan.model.set_model import Model, SetCosts, chosen_sets
 from cospan.model.settings import Settings
@@ -159,7 +158,15 @@ def with_curve(
     summaries = tried.working.prepared.summaries
     if not _can_show_a_curve(tried, settings, again):
         return model
-    mapping = _map_for(tried.working) if mapping is None else mapping
+    if mapping is None:
+        g, most = tried.working.geometry, tried_rows(len(summaries))
+        some = [part.sample.rows[:most] for part in summaries]
+        if are_of_a_table(some, g.units):
+            mapping = score_map(some)
+        else:
+            center = np.asarray(arrays.to_numpy(g.center), dtype=np.float64)
+            per_unit = np.asarray(arrays.to_numpy(tried.working.per_unit), dtype=np.float64)
+            mapping = landmark_map(center, per_unit, some)
     rows = sum(part.count for part in summaries)
     if rows < mapping.n_features:
         return model
@@ -198,19 +205,6 @@ def _can_show_a_curve(tried: Chosen, settings: Settings, again: Again | None) ->
     inside = again is not None or all(len(part.sample) == part.count for part in summaries)
     many = working.basis is None and min(part.count for part in summaries) >= _FEWEST_ROWS
     return free and inside and many and tried.squared is not None and working.geometry.n_varying > 0
-
-
-def _map_for(working: WorkingSets) -> RowMap:
-    """The map of the sets' columns."""
-    most = tried_rows(working.n_sets)
-    samples = [part.sample.rows[:most] for part in working.prepared.summaries]
-    if are_of_a_table(samples, working.geometry.units):
-        return score_map(samples)
-    center, per_unit = (
-        np.asarray(arrays.to_numpy(one), dtype=np.float64)
-        for one in (working.geometry.center, working.per_unit)
-    )
-    return landmark_map(center, per_unit, samples)
 
 
 def _with_samples(
