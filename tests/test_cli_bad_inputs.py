@@ -93,7 +93,7 @@ CASES = [
     ("compare words.csv good.csv --full", 0, "y is text in words.* and a number in good"),
     ("compare good.csv dates.csv --columns x", 1, "no column is left"),
     ("compare good.csv b.csv --columns x,q", 1, "'q'"),
-    ("compare good.csv b.csv --columns x,y,y", 1, "twice"),
+    ("compare good.csv b.csv --columns x,y,y", 1, "each once"),
     ("compare good.csv b.csv --columns ,", 2, "no column is named"),
     ("compare good.csv b.csv --id who", 1, "'who'"),
     ("compare good.csv b.csv --categorical town", 1, "'town'"),

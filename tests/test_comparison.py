@@ -301,7 +301,7 @@ def test_nothing_shared_is_said(blobs):
         ({"n_permutations": 19.5}, "n_permutations must be a whole number"),
         ({"seed": -1}, "seed must be a whole number"),
         ({"A": {"x": [1.0, 2.0], "y": [1.0]}}, "columns of one length"),
-        ({"columns": [0, 0]}, "names 0 twice"),
+        ({"columns": [0, 0]}, "each feature to take, and each once"),
         ({"B": np.ones((4, 3))}, "5"),
         ({"B": np.ones((1, 5))}, "B has one row"),
         ({"B": np.full((4, 5), np.nan)}, "missing"),

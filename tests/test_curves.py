@@ -165,12 +165,14 @@ def test_leave_one_out_equals_refitting_with_the_same_map(ring, curved):
 
 @pytest.mark.parametrize("n", [2500, 9000])
 def test_many_rows_are_read_again(n):
-    """Above the sample's size the map is fitted to all rows."""
+    """Above the sample's size the map is fitted to all rows, or to the sample, in one reading."""
     A, B = ring_in_a_blob(n, d=2)
     frame = JointFrame.fit(A, B, curve="auto")
     assert frame.curve.costs.geometry.sizes.tolist() == [n, n]
     a, b = Summary.of(A), Summary.of(B)
-    assert JointFrame.from_summaries(a, b, curve="auto").curve is None
+    once = JointFrame.from_summaries(a, b, curve="auto")
+    assert once.curve.costs.geometry.sizes.tolist() == [len(a.sample), len(b.sample)]
+    assert np.corrcoef(once.align(A).theta, frame.align(A).theta)[0, 1] > 0.99
     again = RowsAgain([(A, None), (B, None)])
     same = JointFrame.from_summaries(a, b, curve="auto", again=again)
     np.testing.assert_allclose(same.align(A).theta, frame.align(A).theta, atol=1e-5)
@@ -231,7 +233,7 @@ def test_what_cannot_be_is_said(ring, options, words):
 
 
 def test_summaries_without_their_rows_have_no_curve(ring):
-    a, b = (Summary.of(X, sample_size=50) for X in ring)
+    a, b = (Summary.of(X, sample_size=20) for X in ring)
     assert JointFrame.from_summaries(a, b, curve="auto").curve is None
 
 
@@ -421,20 +423,12 @@ def test_dask_gives_the_same(ring):
     A, B = ring_in_a_blob(2500, d=2)
     lazy = [da.from_array(X, chunks=(700, 2)) for X in (A, B)]
     frame, there = JointFrame.fit(A, B, curve="auto"), JointFrame.fit(*lazy, curve="auto")
-    assert there.curve.costs.geometry.sizes.tolist() == [2500.0, 2500.0]
-    # The samples differ, and with them the choices; the sums are the same, in float32 and of some
-    # hundred features.
+    assert there.curve is not None  # of the sampled rows: collections are read once
     np.testing.assert_allclose(
         there.align(lazy[0]).theta.compute(), there.align(A).theta, atol=2e-5
     )
     both = np.corrcoef(frame.align(A).theta, there.align(A).theta)[0, 1]
     assert both > 0.99
-    # Of the same map they are of all rows, whatever the sample.
-    here, lazily = (
-        there.curve.refitted(RowsAgain([(X, None) for X in rows])(there.curve.map))
-        for rows in ((A, B), lazy)
-    )
-    np.testing.assert_allclose(lazily.squared_costs(A), here.squared_costs(A), rtol=1e-3)
 
 
 def test_torch_gives_the_same(ring, curved):

@@ -150,13 +150,13 @@ def with_curve(
 ) -> Model:
     """The model with a curve that answers for it, where that is clearly better.
 
-    `again` is needed where the summaries' samples are not all rows; `mapping` is a map that serves
-    these sets, too.
+    Without `again` the curve is of the rows in the summaries' samples, whatever else the plain
+    model has seen; `mapping` is a map that serves these sets, too.
     """
     if not settings.curves():
         return model
     summaries = tried.working.prepared.summaries
-    if not _can_show_a_curve(tried, settings, again):
+    if not _can_show_a_curve(tried, settings):
         return model
     if mapping is None:
         g, most = tried.working.geometry, tried_rows(len(summaries))
@@ -167,11 +167,11 @@ def with_curve(
             center = np.asarray(arrays.to_numpy(g.center), dtype=np.float64)
             per_unit = np.asarray(arrays.to_numpy(tried.working.per_unit), dtype=np.float64)
             mapping = landmark_map(center, per_unit, some)
-    rows = sum(part.count for part in summaries)
+    samples = few = [part.sample for part in summaries]
+    rows = sum(part.count for part in summaries) if again is not None else sum(map(len, samples))
     if rows < mapping.n_features:
         return model
     settings = replace(settings, units="common")
-    samples = few = [part.sample for part in summaries]
     if again is not None:
         few = [x.taken(np.arange(len(x)) < TRIED_AT_MOST) for x in samples]
     known, sampled = (sum(map(len, x)) for x in (samples, few))
@@ -192,7 +192,7 @@ def with_curve(
     return replace(model, curve=CurvedSets(mapping, costs))
 
 
-def _can_show_a_curve(tried: Chosen, settings: Settings, again: Again | None) -> bool:
+def _can_show_a_curve(tried: Chosen, settings: Settings) -> bool:
     """Are there more rows than columns, and is all else left to the data?
 
     Who settles α, γ or ν wants the plain formula with that value. Of fewer rows than columns (150
@@ -202,9 +202,8 @@ def _can_show_a_curve(tried: Chosen, settings: Settings, again: Again | None) ->
     summaries = working.prepared.summaries
     free = all(x == "auto" for x in (settings.shrinkage, settings.pooling, settings.dof))
     free = free and settings.span == "affine" and settings.calibrate is not False
-    inside = again is not None or all(len(part.sample) == part.count for part in summaries)
-    many = working.basis is None and min(part.count for part in summaries) >= _FEWEST_ROWS
-    return free and inside and many and tried.squared is not None and working.geometry.n_varying > 0
+    many = working.basis is None and min(len(part.sample) for part in summaries) >= _FEWEST_ROWS
+    return free and many and tried.squared is not None and working.geometry.n_varying > 0
 
 
 def _with_samples(

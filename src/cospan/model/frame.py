@@ -186,7 +186,7 @@ class JointFrame(SetModel):
         size = 0 if few else SAMPLED_ROWS  # few rows are all in their summary anyway
         a = Summary.of(A, sample_weight_a, name="A", sample_size=size)
         b = Summary.of(B, sample_weight_b, name="B", sample_size=size)
-        lazy = any(map(arrays.is_lazy, (A, B)))  # read once: a curve is tried on their samples
+        lazy = any(map(arrays.is_lazy, (A, B)))  # read once: a curve is of their samples
         sets = (A, sample_weight_a), (B, sample_weight_b)
         again = None if curve is None or lazy else RowsAgain(sets)
         frame = cls.of_sets(a, b, settings, picture, again)
@@ -207,9 +207,9 @@ class JointFrame(SetModel):
 
         A fast summary (``exact=False``) needs a shrinkage of at least 1e-3. Summaries without a
         sample of rows take the defaults where a choice would need rows, and their angles are
-        calibrated by theory. A `curve` needs all rows: where the summaries' samples are not all of
-        them, `again` reads them once more. It takes a map of rows and returns two summaries of the
-        rows that went through it, made with ``exact=False``.
+        calibrated by theory. A `curve` is of the sampled rows, or of all where `again` reads them
+        once more: it takes a map of rows and returns two summaries of the rows that went through
+        it, made with ``exact=False``.
         """
         if not (isinstance(a, Summary) and isinstance(b, Summary)):
             raise InputError("from_summaries takes two summaries; use fit(A, B) for rows.")
