@@ -69,19 +69,7 @@ def summaries(A, B, full):
         seconds, a = best(lambda exact=exact: Summary.of(A, exact=exact))
         verdict(f"{way} summary", seconds, target, "s", full=full)
         found[way] = JointFrame.from_summaries(a, Summary.of(B, exact=exact), shrinkage=0.01)
-    parts = ("check", lambda: arrays.namespace(A).sum(A)), ("sample", lambda: _sample_only(A))
-    for name, task in parts:
-        print(f"  of which {name}: {best(task)[0]:.4f} s")
     return found
-
-
-def _sample_only(A):
-    """The sampling part of a summary: draws for every row, the chosen rows brought home."""
-    from cospan.summary import Reservoir
-
-    sample = Reservoir(2000, 0)
-    sample.add((A,))
-    return sample
 
 
 def agreement(A, B, full):

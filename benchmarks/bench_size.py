@@ -203,7 +203,7 @@ def typicality(draws, n=200):
             unit = np.where(unit > 0, unit, A.std(axis=0))
             dealt = dealt_by_number(np.arange(len(new)), 5)
             p = [
-                found.usual.p_values(found.usual.squared_costs(rows, dealt))[:, 0]
+                found.usual.ranks.p_values(found.usual.squared_costs(rows, dealt))[:, 0]
                 for rows in (new, new + 8 * unit)
             ]
             low.append(np.mean(p[0] <= 0.1))
