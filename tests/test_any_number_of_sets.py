@@ -87,6 +87,17 @@ def test_sets_that_differ_fail_the_gate(files):
     assert "the size is 0." in done.stderr
 
 
+def test_a_pair_of_three_sets_is_judged_by_as_many_rows_as_two_sets_are():
+    draw = np.random.default_rng(4)
+    a, b, c = draw.normal(size=(3, 8_000, 3))
+    b[:, 1] += 0.08  # five standard errors
+    three = compare({"a": a, "b": b, "c": c})
+    for found in (compare({"a": a, "b": b}), three.pair("a", "b")):
+        assert found.p <= 0.002
+        assert [one.column for one in found.findings] == ["x1"]
+    assert three.pair("a", "c").p > 0.05
+
+
 def test_a_further_column_of_rows_to_score_is_left_out(tables):
     Z = tables["red"].head(9)
     with pytest.warns(CospanWarning, match="more is in Z only"):

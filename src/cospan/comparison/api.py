@@ -31,7 +31,9 @@ FEW_ROWS = 30
 # Of a comparison whose rows are scored with curved features.
 CURVED = "The difference is curved: means, spreads and correlations show only a part of it."
 WORTH_SAYING = 0.05  # a share of rows that deserves a remark
-DRAWN_ROWS, DRAWN_BYTES = 2_000, 2**25  # of a set that a result keeps; of all of them together
+#: Rows of each of two sets that a result keeps, for pictures; of more sets their pairs are tested
+#: on them. And bytes of all of them together.
+DRAWN_ROWS, PAIRED_ROWS, DRAWN_BYTES = 2_000, 20_000, 2**25
 APART = 3.0  # standard deviations between the means of a date, from which it separates the sets
 
 
@@ -202,7 +204,7 @@ def _shape(given: tuple[int, ...], n: int) -> tuple[int, ...]:
 def _samples(read: Sequence[ReadSet], seed: int) -> tuple[Chunk, ...]:
     """Rows of each set, as many as a result carries along for pictures and for its pairs."""
     chunks = [one.studied.chunk for one in read]
-    most = DRAWN_ROWS if len(read) == 2 else DRAWN_ROWS // 2
+    most = DRAWN_ROWS if len(read) == 2 else PAIRED_ROWS
     size = rows_within(DRAWN_BYTES // len(read), chunks[0].rows.shape[1], most, fewest=20)
     rows = (random_rows(len(one.ids), size, np.random.default_rng(seed)) for one in chunks)
     return tuple(one.take(index) for one, index in zip(chunks, rows, strict=True))
