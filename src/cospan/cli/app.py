@@ -6,6 +6,7 @@ Exit codes: 0 done; 1 it failed, with one sentence on stderr; 2 wrong usage; 3 d
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -296,8 +297,20 @@ def demo(
     _run("run_demo", quiet, output)
 
 
+class _NoPandas:
+    """pyarrow would import pandas to ask whether what it gets is a part of it: here nothing is."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name=name)
+
+
 def main() -> None:
     """Run the command line; the console script and ``python -m cospan`` call this."""
+    gc.set_threshold(100_000)  # imports make many objects, and no garbage
+    if "pandas" not in sys.modules:
+        sys.meta_path.insert(0, _NoPandas)
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
@@ -307,6 +320,8 @@ def main() -> None:
             app(prog_name="cospan")
         finally:
             sys.stdout.flush()  # not later, when nobody could say what went wrong
+            sys.meta_path[:] = [one for one in sys.meta_path if one is not _NoPandas]
+            gc.freeze()  # the process ends: nothing has to be looked through once more
     except BrokenPipeError:
         silence_stdout()
     except OSError as error:

@@ -107,10 +107,6 @@ class Again:
     sets: ReadSets
     fold: int | None = None
 
-    @property
-    def at_hand(self) -> bool:
-        return all(one.complete for one in self.sets.sets)
-
     def __call__(self, mapping: RowMap) -> list[Summary]:
         folds = self.sets.mapped(mapping)
         return [one.whole if self.fold is None else one.without(self.fold) for one in folds]

@@ -3,8 +3,8 @@
 A curved model is an ordinary one, of rows that went through a :class:`~cospan.model.RowMap`
 first. Whether curved features are worth it is a choice like the others: the leave-one-out log-loss
 decides, and the plain model stays unless the curved one is clearly better. Where the sampled rows
-are not all rows, the rest is read again, through the map: at once if it is in memory and not much
-more, else once the sampled ones have shown that it is worth it.
+are not all rows, the rest is read again, through the map: at once where few are sampled and the
+rest is in memory, else once the sampled ones have shown that it is worth it.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _FEWEST_AT_ONCE = 512
 _THREADED_PARTS = 32
 # Fewer rows in a set than this cannot show a curve: features are several times the columns.
 _FEWEST_ROWS = 40
-# Up to so many times the sampled rows all rows are mapped for the trial. A plain model of all rows
-# has an advantage over a curved one of a few hundred; over one of some thousands it has none.
-_MAPPED_AT_ONCE = 4
 # Rows of a set that a curve is tried on; where it is worth it, all there are are mapped.
 TRIED_AT_MOST = 2000
+# Of fewer sampled rows all are mapped for the trial, up to so many times as many: a plain model of
+# all rows has an advantage over a curved one of a few hundred.
+_ENOUGH, _MAPPED_AT_ONCE = 1000, 4
 # With fewer features than this a pooling is looked for in no time.
 _FEW_FEATURES = 100
 
@@ -168,26 +168,24 @@ def with_curve(
             per_unit = np.asarray(arrays.to_numpy(tried.working.per_unit), dtype=np.float64)
             mapping = landmark_map(center, per_unit, some)
     samples = few = [part.sample for part in summaries]
-    rows = sum(part.count for part in summaries) if again is not None else sum(map(len, samples))
-    if rows < mapping.n_features:
-        return model
-    settings = replace(settings, units="common")
     if again is not None:
         few = [x.taken(np.arange(len(x)) < TRIED_AT_MOST) for x in samples]
-    known, sampled = (sum(map(len, x)) for x in (samples, few))
-    at_hand = rows <= _MAPPED_AT_ONCE * sampled and getattr(again, "at_hand", False)
-    if again is not None and at_hand:
-        mapped = again(mapping)
-    else:
-        mapped = [mapped_summary(x.rows, x.weights, mapping) for x in few]
+    known, sampled = sum(part.count for part in summaries), sum(map(len, few))
+    if (sampled if again is None else known) < mapping.n_features:
+        return model
+    settings = replace(settings, units="common")
+    at_once = known <= _MAPPED_AT_ONCE * sampled and getattr(again, "at_hand", False)
+    at_once &= any(
+        len(x) < min(part.count, _ENOUGH) for x, part in zip(few, summaries, strict=True)
+    )
+    mapped = again(mapping) if again is not None and at_once else None
     costs = _better_costs(_with_samples(mapped, few, mapping), settings, tried)
     if costs is None:
         return model
-    if again is not None and (sampled < known or (rows > sampled and not at_hand)):
-        # All rows, with what was chosen for some.
+    if again is not None and mapped is None and sampled < known:  # all rows, as chosen for some
         g = costs.geometry
         settings = replace(settings, shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof)
-        mapped = _with_samples(mapped if at_hand else again(mapping), samples, mapping)
+        mapped = _with_samples(again(mapping), samples, mapping)
         costs, _ = SetCosts.of_chosen(chosen_sets(mapped, settings), settings)
     return replace(model, curve=CurvedSets(mapping, costs))
 
@@ -207,13 +205,14 @@ def _can_show_a_curve(tried: Chosen, settings: Settings) -> bool:
 
 
 def _with_samples(
-    mapped: Sequence[Summary], samples: Sequence[RowSample], mapping: RowMap
+    mapped: Sequence[Summary] | None, samples: Sequence[RowSample], mapping: RowMap
 ) -> list[Summary]:
-    """Summaries of mapped rows with samples of them, mapped too."""
+    """Summaries of mapped rows, by default of the samples' alone, with samples of them."""
     found = []
-    for part, sample in zip(mapped, samples, strict=True):
-        rows = np.asarray(arrays.to_numpy(mapping(sample.rows)), dtype=np.float64)
-        found.append(replace(part, sample=replace(sample, rows=rows)))
+    for k, sample in enumerate(samples):
+        rows = arrays.to_numpy(mapping(sample.rows))
+        part = mapped[k] if mapped else Summary.of(rows, sample.weights, False, sample_size=0)
+        found.append(replace(part, sample=replace(sample, rows=rows.astype(np.float64))))
     return found
 
 
@@ -229,9 +228,11 @@ def _better_costs(mapped: Sequence[Summary], settings: Settings, plain: Chosen) 
         # curves without it are clearly worse than the plain model.
         trials = [replace(settings, pooling=0.0), settings]
     for trial in trials:
-        costs, found = SetCosts.of_chosen(chosen_sets(mapped, trial), trial)
+        found = chosen_sets(mapped, trial)
+        if found.squared is None:  # not computed yet: rows are weighted
+            found = SetCosts.of_chosen(found, trial)[1]
         assert found.squared is not None  # as in the plain sets, rows can be left out
         losses = judge.calibrated(found.squared.T)[1]
         if judge.better(before, losses, CLEARLY):
             return None
-    return costs if judge.better(losses, before, CLEARLY) else None
+    return SetCosts.of_chosen(found, trial)[0] if judge.better(losses, before, CLEARLY) else None

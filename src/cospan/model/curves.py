@@ -39,7 +39,7 @@ from cospan.base.types import Array, Floats, Index
 MOST_COLUMNS, MOST_OF_MANY_VALUES = 500, 100
 # h, of the median distance of two rows: of scores, and on axes. And the rows that are looked at.
 _SCORES_BANDWIDTH, _BANDWIDTH = 2.0, 0.75
-_DISTANCE_ROWS = 500
+_DISTANCE_ROWS, _SCALED_ROWS = 500, 1000
 # Principal axes kept. What the weaker ones of pictures add is noise, and time.
 AXES = 100
 # Landmarks at most, among scores and on axes; rows for each of them, and rows whose mean is one.
@@ -120,7 +120,7 @@ def _chosen_landmarks(
     # A landmark is the mean of the rows nearest to one, itself included.
     few = min(_NEIGHBOURS, len(every))
     near = np.argpartition(apart(_begun_with(y, size), every), few - 1, axis=1)[:, :few]
-    return every[near].mean(axis=1), width
+    return every[near].mean(axis=1, dtype=np.float64), width
 
 
 def _mixing(kernel: Floats) -> Floats:
@@ -133,7 +133,7 @@ def _mixing(kernel: Floats) -> Floats:
 def _begun_with(y: Sequence[Floats], size: int) -> Floats:
     """Rows of every set in turn, drawn at random; which set comes first, its rows decide."""
     drawn = []
-    for rows in sorted(y, key=lambda rows: (len(rows), float(np.sum(rows**2)))):
+    for rows in sorted(y, key=lambda rows: (len(rows), float(np.sum(rows**2, dtype=float)))):
         drawn.append(rows[np.argsort(_uniforms(_DRAW_SEED, len(rows)), kind="stable")])
     longest = max(len(rows) for rows in drawn)
     each = [(i, k) for i in range(longest) for k, rows in enumerate(drawn) if i < len(rows)]
@@ -207,7 +207,7 @@ def score_map(samples: Sequence[Floats]) -> ScoreMap:
     )
     none = np.zeros((1, len(values)))
     found = ScoreMap(landmarks=none, mixing=none[:, :1], width=1.0, values=values, scores=scores)
-    y = [np.asarray(found.places(rows, fine=True)) for rows in samples]
+    y = [np.asarray(found.places(rows, fine=False)) for rows in samples]
     landmarks, width = _chosen_landmarks(
         y,
         lambda a, b: np.asarray(_city_blocks(a, b, found.two)),
@@ -217,9 +217,10 @@ def score_map(samples: Sequence[Floats]) -> ScoreMap:
     found = replace(found, landmarks=landmarks, width=width)
     mixing = _mixing(np.exp(-found.distances(landmarks)))
     # Nearness varies as much as the scores do, in all.
-    every = np.concatenate(y)
-    total = float((np.exp(-found.distances(every)) @ mixing).var(axis=0).sum())
-    mixing *= math.sqrt(float(every.var(axis=0).sum()) / total) if total > 0 else 1.0
+    some = np.concatenate(y)
+    some = some[_ordered(some)][:: max(1, len(some) // _SCALED_ROWS)].astype(np.float64)
+    total = float((np.exp(-found.distances(some)) @ mixing).var(axis=0).sum())
+    mixing *= math.sqrt(float(some.var(axis=0).sum()) / total) if total > 0 else 1.0
     return replace(found, mixing=mixing)
 
 

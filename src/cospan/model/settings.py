@@ -116,13 +116,9 @@ class Settings:
 DEFAULTS: Record = {one.name: one.default for one in fields(Settings)}
 # What `preset="paper"` stands for.
 PAPER = {
-    "span": "linear",
-    "center": "each",
-    "balance": False,
-    "shrinkage": 0.0,
-    "calibrate": False,
+    "span": "linear", "center": "each", "balance": False, "shrinkage": 0.0, "calibrate": False,
     "curve": None,
-}
+}  # fmt: skip
 
 
 def settled(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> Record:
