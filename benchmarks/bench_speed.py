@@ -4,12 +4,12 @@
     python benchmarks/bench_speed.py --against ../older/src     beside another source tree
 
 Two CSV files of 3,500 x 20 and two Parquet files of 15,000 x 19 are compared by the command line,
-with an HTML report; each command runs in a process of its own, both trees by turns. Printed is the
-processor time of the process, best of three, start and imports included. Wanted beside version
-0.2: at most half. ``cospan --help`` as fast as before, ``import cospan`` below 20 ms (beyond the
-interpreter's own start). Where Evidently is installed, five tables of 1,000 to 30,000 rows and one
-of 300 columns beside its drift preset with its HTML: wanted is at most its time, and a fifth of it
-at 300 columns.
+with an HTML report; each command runs in a process of its own, both trees by turns, their modules
+compiled. Printed is the processor time of the process, best of three, start and imports included.
+Wanted beside version 0.2: at most half. ``cospan --help`` as fast as before, ``import cospan``
+below 20 ms (beyond the interpreter's own start). Where Evidently is installed (with pandas below
+3), five tables of 1,000 to 30,000 rows and one of 300 columns beside its drift preset with its
+HTML: wanted is at most its time, and a fifth of it at 300 columns.
 """
 
 import argparse
@@ -25,6 +25,7 @@ import pandas as pd
 
 OURS = Path(__file__).resolve().parents[1] / "src"
 REPEATS = 3
+COMPILED = tempfile.TemporaryDirectory()  # modules, as an installed package has them
 EVIDENTLY = """
 import sys, pandas as pd
 from evidently import Report
@@ -49,7 +50,10 @@ def table(rng, rows, columns, shift=0.0):
 
 def cpu_seconds(command, source=None):
     """Least processor time of a command over some runs, of itself and its children."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment = {
+        **os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
+        "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": COMPILED.name,
+    }  # fmt: skip
     if source is not None:
         environment["PYTHONPATH"] = str(source)
     best = np.inf

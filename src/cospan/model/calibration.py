@@ -59,11 +59,6 @@ def fit_calibration(
 
     `log_odds` (n, K) are those of leave-one-out squared costs, `own` the numbers of the rows' sets,
     `count` how often each row counts, and `start` a fit of something similar.
-
-    >>> x = np.array([[0.0, -1.0], [0.0, 0.5], [0.5, 0.0], [0.0, 1.0]])
-    >>> found = fit_calibration(x, np.array([0, 0, 1, 1]), np.ones(4))
-    >>> round(found.gain, 3)
-    0.405
     """
     K = log_odds.shape[1]
     nothing = Calibration(0.0, (0.0,) * K)

@@ -175,9 +175,7 @@ def with_curve(
         return model
     settings = replace(settings, units="common")
     at_once = known <= _MAPPED_AT_ONCE * sampled and getattr(again, "at_hand", False)
-    at_once &= any(
-        len(x) < min(part.count, _ENOUGH) for x, part in zip(few, summaries, strict=True)
-    )
+    at_once &= any(len(x) < min(_ENOUGH, one.count) for x, one in zip(few, summaries, strict=True))
     mapped = again(mapping) if again is not None and at_once else None
     costs = _better_costs(_with_samples(mapped, few, mapping), settings, tried)
     if costs is None:

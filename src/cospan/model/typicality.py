@@ -94,11 +94,6 @@ class Typicality:
     def strange(self, squared: Floats) -> Floats:
         """(n,): how usual samples of these squared costs (n, K) are for the set that finds them
         most usual, also where they cost more than any of its rows.
-
-        >>> own = 1 + np.random.default_rng(0).normal(size=60) ** 2
-        >>> found = Typicality.of(np.stack([own, own], axis=1), np.repeat([0, 1], 30), np.ones(60))
-        >>> found.strange(np.array([[2.0, 2.0], [101.0, 101.0]])).round(4)
-        array([0.4194, 0.0017])
         """
         by_set = [self._strange(squared[:, k], k) for k in range(len(self.costs))]
         return np.asarray(np.max(by_set, axis=0))
