@@ -298,6 +298,12 @@ def test_rows_that_repeat_are_said_first_and_do_not_bend_the_rest(table):
     assert f"{n} rows of B repeat an earlier row." in str(found.verdict)
 
 
+def test_rows_repeat_in_sets_that_differ_in_every_column_too():
+    A, B = rng(0).normal(size=(2, 200, 3))
+    A[:40] = A[40:80]
+    assert compare(A, B + 5).findings[0].detail == "within A"
+
+
 def test_rows_that_meet_by_chance_are_no_copies():
     A, B = rng(1).integers(0, 3, (2, 300, 2)).astype(float)
     assert shift_test(A, B).findings == ()

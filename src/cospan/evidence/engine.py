@@ -309,7 +309,7 @@ def repeated_rows(
         if 0 < len(alike) < len(columns):
             beyond &= _pairs(row_keys(alike), n_a, permutations, seed)[2]
         # Or in its relations: then the other set's pairs come back where it is left out.
-        for out in np.array_split(np.arange(len(alike)), min(len(alike), LEFT_OUT)):
+        for out in np.array_split(np.arange(len(alike)), max(1, min(len(alike), LEFT_OUT))):
             rest = [values for k, values in enumerate(alike) if k not in out]
             if rest and beyond.any():
                 left, _, still = _pairs(row_keys(rest), n_a, FEW_LABELLINGS, seed)
