@@ -347,7 +347,7 @@ def test_audit_finds_flipped_labels(tmp_path):
     written = pd.read_csv(tmp_path / "audit.csv")
     assert list(written) == ["id", "label", "suggested", "suspicion", "flagged"]
     assert strong in written["id"].tolist()[:3]
-    assert "in conflict" in result.stdout
+    assert "wrong" in result.stdout
     assert len(result.stdout.splitlines()) <= 15
     assert told(*given)["rows"] == 120
 

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -184,13 +185,6 @@ def test_pictures_and_reports_do_no_numerics(name):
     assert {dotted(path): used for path in files_of(name) if (used := numerics_used(path))} == {}
 
 
-def test_distribution_sees_angles_only():
-    for path in files_of("distribution"):
-        linear = {name for name in numerics_used(path) if "linalg" in name}
-        assert linear == set()
-        assert own_imports(path) <= {"errors", "base"}
-
-
 def test_a_module_tells_one_story():
     """At most 500 lines; no function is called like its module, which an import would hide."""
     for path in module_files():
@@ -261,5 +255,12 @@ def test_import_stays_light():
     assert done.stdout.strip() == "[]"
 
 
-def test_types_are_shipped():
+def test_type_checkers_find_a_misspelt_name(tmp_path):
+    checker = pytest.importorskip("mypy.api")
     assert (SOURCE / "py.typed").exists()
+    user = tmp_path / "user.py"
+    user.write_text("import cospan\nx = cospan.compare([], [])\nx.verdict, x.size.low\nx.verdikt\n")
+    config = str(SOURCE.parents[1] / "pyproject.toml")
+    said, _, _ = checker.run(["--config-file", config, str(user)])
+    assert re.findall(r"user.py:(\d+): error.*verdikt", said) == ["4"]
+    assert "Found 1 error" in said

@@ -241,8 +241,8 @@ def audit(
         counts = {"rows": len(order), "flagged": len(conflicts)}
         terminal.json({**counts, "worst": worst, "inseparable": found.inseparable})
     else:
-        many = plural(len(conflicts), "label")
-        said = [("title", f"{many} of {len(order):,} in conflict with the angle of the row")]
+        look = "looks" if len(conflicts) == 1 else "look"
+        said = [("title", f"{len(conflicts):,} of {plural(len(order), 'label')} {look} wrong")]
         for row in worst:
             name, given, other = (printable(row[key], 28) for key in ("id", "label", "suggested"))
             line = f"  {name}  {given} → {other}  suspicion {row['suspicion']:.3f}"
