@@ -17,6 +17,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from cospan.base.tolerance import LEAST_VARIANCE, NOT_ZERO
 from cospan.base.types import Floats, Index
 
 from .functions import Watched
@@ -51,7 +52,7 @@ def long_run(D: Floats) -> Floats:
     """
     W = len(D)
     total = (D * D).sum(axis=0)
-    varies = total > 1e-9
+    varies = total > W * LEAST_VARIANCE
 
     def lagged(lag: int) -> Floats:
         r = (D[lag:] * D[:-lag]).sum(axis=0) / np.where(varies, total, 1.0)
@@ -60,7 +61,7 @@ def long_run(D: Floats) -> Floats:
     r1, r2 = lagged(1), lagged(2)
     mean = r1[varies].mean() if varies.any() else 0.0
     scatter = W * float(((r1[varies] - mean) ** 2).sum())
-    own = float(np.clip(1 - (varies.sum() - 3) / max(scatter, 1e-9), 0, 1))
+    own = float(np.clip(1 - (varies.sum() - 3) / max(scatter, NOT_ZERO), 0, 1))
     error = np.sqrt(own * np.clip(1 - r1 * r1, 0, 1) / W)
     r = np.clip(mean + own * (r1 - mean) + ERRORS * error, 0, MOST_ALIKE)
     slow = np.clip(r2 / np.maximum(r1, LEAST_ALIKE), r, MOST_ALIKE)
@@ -145,8 +146,8 @@ def _pattern(D: Floats, phase: Index, season: int) -> tuple[Floats, Floats]:
         return np.zeros((season, m)), np.zeros(m)
     means = np.array([D[phase % season == q].mean(axis=0) for q in range(season)])
     rest = ((D - means[phase % season]) ** 2).sum(axis=0) / (W - season)
-    F = (counts[:, None] * means**2).sum(axis=0) / np.maximum(rest, 1e-12)
-    kept = np.maximum(0.0, 1 - 2 * (season - 1) / np.maximum(F, 1e-9))
+    F = (counts[:, None] * means**2).sum(axis=0) / np.maximum(rest, LEAST_VARIANCE)
+    kept = np.maximum(0.0, 1 - 2 * (season - 1) / np.maximum(F, NOT_ZERO))
     return means * kept, (season - 1) * kept
 
 
@@ -173,15 +174,14 @@ def follow(Z: Floats, H: Floats, k: float) -> tuple[Floats, list[Run]]:
     another function that passes meanwhile is announced. One that passes when all have been below
     their thresholds for some windows has another cause: its episode is the next.
     """
-    both = np.concatenate([Z, -Z], axis=1)
+    both, H = np.concatenate([Z, -Z], axis=1), np.concatenate([H, H], axis=1)
     T, m = both.shape
     S, total = np.zeros(m), np.zeros(m)
     zero, last = np.full(m, -1), -1
     on = np.zeros(m, dtype=bool)
     level, runs = np.zeros(T), []
     now: Run | None = None
-    for t, z in enumerate(both):
-        h = np.tile(H[t], 2)
+    for t, (z, h) in enumerate(zip(both, H, strict=True)):
         lasting = 0.5 * total / np.maximum(t - zero - 1, 1)
         S = np.maximum(0.0, S + z - np.where(on, np.maximum(k, lasting), k))
         above = h < S
@@ -192,7 +192,7 @@ def follow(Z: Floats, H: Floats, k: float) -> tuple[Floats, list[Run]]:
         on |= above
         last = t if above.any() else last
         level[t] = (S / h).max(initial=0.0)
-        first = int(np.argmax(np.where(new, S / h, -1.0)))
+        first = int(np.argmax(new * S / h))
         S, total = np.minimum(S, h), total + z
         over = S <= 0
         if new.any():

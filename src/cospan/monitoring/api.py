@@ -19,6 +19,9 @@ from .profile import Profile
 from .result import FEWEST_ROWS, Monitoring
 from .windows import Kept, as_every, read_windows
 
+#: Findings that say which columns a window lacks, or has besides.
+COLUMNS = ("lacking", "only in")
+
 
 def monitor(
     reference: Data,
@@ -100,7 +103,7 @@ def _begun(reference: Data, time: str | None, every: Option, options: Record) ->
     """The monitoring to go on from, or a new one without windows."""
     path = os.fspath(reference) if isinstance(reference, str | os.PathLike) else ""
     if path and (is_file_of(path, PROFILE) or path.endswith(".cospan")):
-        reference = Monitoring.load(path)
+        reference = replace(Monitoring.load(path), origin=os.path.realpath(path))
     elif not isinstance(reference, Monitoring | Profile):
         reference = Profile.of(reference, time=time, every=every, **options)
     begun = isinstance(reference, Profile)
@@ -129,7 +132,8 @@ def _compared(found: Monitoring, kept: Kept, every: bool, progress: Progress | N
                 **profile.options,
             )  # fmt: skip
             own = met[one.code]
-            findings = tuple(dict.fromkeys((*own.findings, *pair.findings)))
+            ahead = (x for x in own.findings if x.kind not in COLUMNS)  # the pair has its own
+            findings = tuple(dict.fromkeys((*ahead, *pair.findings)))
             met[one.code] = replace(
                 own, findings=findings, size=pair.size, p=pair.p, comparison=pair
             )

@@ -16,9 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
+from cospan.base.tolerance import LEAST_VARIANCE
 from cospan.base.types import Data, Floats, Index, Record, Values
 from cospan.data import Encoder, EncodingPlan
-from cospan.evidence import Held, Ranks, Reading, legendre, normal_scores
+from cospan.evidence import Held, Ranks, Reading, legendre, normal_scores, precision
 
 #: Relations that are watched at most, and levels of a category.
 MOST_RELATIONS, LEVELS = 60, 8
@@ -28,8 +29,6 @@ RELATED = 0.2
 SHARE = 0.03
 #: Scores that take part in relations, at most: the time grows with the cube of their number.
 MOST_SCORES = 200
-#: Added to correlations, so that near copies of a column leave something open.
-RIDGE = 0.02
 #: Runs of windows; what is left of the rows of one is by the rows of the others.
 RUNS = 5
 #: A correlation needs more rows than these, both columns must vary, and 1 is not on Fisher's scale.
@@ -50,23 +49,15 @@ class Watched(NamedTuple):
     detail: str = ""
 
 
-class Read(NamedTuple):
-    """Rows as the plan reads them; how many values of each column no measurement has."""
+def read_rows(
+    rows: Data, plan: EncodingPlan | None, names: Sequence[str]
+) -> tuple[list[Reading], Mapping[str, int]]:
+    """Rows as numbers and codes of levels, NaN where a value is missing.
 
-    names: tuple[str, ...]
-    readings: tuple[Reading, ...]
-    absurd: Mapping[str, int]
-
-    def take(self, at: Index | slice) -> Read:
-        """Some of the rows."""
-        parts = (one._replace(values=one.values[at]) for one in self.readings)
-        return self._replace(readings=tuple(parts))
-
-
-def read_rows(rows: Data, plan: EncodingPlan | None, names: Sequence[str]) -> Read:
-    """Rows as they came, as numbers and codes of levels; NaN where a value is missing."""
+    Beside them how many values of each column no measurement has.
+    """
     if plan is None:
-        return Read(tuple(names), tuple(Reading(j, "", x) for j, x in enumerate(rows.T)), {})
+        return [Reading(j, "", x) for j, x in enumerate(rows.T)], {}
     encoder = Encoder(plan, np.dtype(np.float64), "", fills=False)
     batch = rows.combine_chunks().to_batches()[0]
     encoded, texts, place = encoder.rows(batch), encoder.watched(batch), 0
@@ -87,7 +78,12 @@ def read_rows(rows: Data, plan: EncodingPlan | None, names: Sequence[str]) -> Re
         readings.append(Reading(own, "", number, levels))
     for (name, part), values in zip(plan.watched, () if texts is None else texts.T, strict=True):
         readings.append(Reading(names.index(name), part, values, related=False))
-    return Read(tuple(names), tuple(readings), dict(encoder.absurd))
+    return readings, encoder.absurd
+
+
+def some(readings: Sequence[Reading], at: Index | slice) -> list[Reading]:
+    """Some of the rows."""
+    return [one._replace(values=one.values[at]) for one in readings]
 
 
 class Windowed:
@@ -111,12 +107,13 @@ class Windowed:
 class Functions:
     """Functions of a window, as rows of the reference fix them; `table` says what they are."""
 
-    def __init__(self, read: Read, run: Index) -> None:
+    def __init__(self, readings: Sequence[Reading], names: Sequence[str], run: Index) -> None:
         """Learn from rows of the reference; `run` is the run of windows of each one."""
+        self.names = names
         self.ranks: list[Ranks] = []  # of each reading the ranks among its values
         self.levels: list[list[int]] = []  # of each reading the codes of levels that are watched
         self.scored: list[tuple[int, int]] = []  # the place of a reading, and a level's code or -1
-        for place, one in enumerate(read.readings):
+        for place, one in enumerate(readings):
             x = one.values if one.levels is None else one.values[one.values > NEW]
             values, counts = _counted(x)
             self.ranks.append(Ranks.learn(values, counts))
@@ -128,10 +125,10 @@ class Functions:
             self.scored += [(place, level) for level in scored if one.related]
         del self.scored[MOST_SCORES:]
         self.center, self.unit = np.zeros(len(self.scored)), np.ones(len(self.scored))
-        G = self._scores(read, self._normal(read))
-        self.center, self.unit = G.mean(axis=0), np.maximum(G.std(axis=0), 1e-9)
+        G = self._scores(readings, self._normal(readings))
+        self.center, self.unit = G.mean(axis=0), np.maximum(G.std(axis=0), LEAST_VARIANCE**0.5)
         G = (G - self.center) / self.unit
-        column = np.array([read.readings[k].column for k, _ in self.scored], dtype=np.intp)
+        column = np.array([readings[k].column for k, _ in self.scored], dtype=np.intp)
         r = np.abs(G.T @ G / max(1, len(G)))
         row, other = np.triu_indices(len(column), 1)
         strong = np.flatnonzero((column[row] != column[other]) & (r[row, other] >= RELATED))
@@ -146,46 +143,47 @@ class Functions:
         self.left: dict[int, tuple[int, Ranks, Ranks]] = {}  # by the place of a reading
         for k, j in enumerate(left):
             place = self.scored[j][0]
-            x = rest[~np.isnan(read.readings[place].values), k]  # of a gap nothing is left
+            x = rest[~np.isnan(readings[place].values), k]  # of a gap nothing is left
             self.left[place] = k, Ranks.learn(*_counted(x)), Ranks.learn(*_counted(np.abs(x)))
         whole = Windowed(np.zeros(1, np.intp), 2)
-        self.table = tuple(one for one, _, _ in self._every(read.take(slice(2)), whole, RUNS))
+        self.table = tuple(one for one, _, _ in self._every(some(readings, slice(2)), whole, RUNS))
 
-    def measure(self, read: Read, starts: Index, run: int = RUNS) -> tuple[Floats, Floats]:
+    def measure(
+        self, readings: Sequence[Reading], starts: Index, run: int = RUNS
+    ) -> tuple[Floats, Floats]:
         """Values of the windows that begin at `starts`, (windows, functions), and rows behind them.
 
         Of windows of the reference, `run` is the run to leave out.
         """
-        windows = Windowed(starts, len(read.readings[0].values))
-        _, values, n = zip(*self._every(read, windows, run), strict=True)
+        windows = Windowed(starts, len(readings[0].values))
+        _, values, n = zip(*self._every(readings, windows, run), strict=True)
         return np.column_stack(values), np.column_stack(n)
 
-    def _normal(self, read: Read) -> list[Floats]:
+    def _normal(self, readings: Sequence[Reading]) -> list[Floats]:
         """Normal scores of numbers among the reference's, NaN for gaps; codes of levels."""
-        both = list(zip(read.readings, self.ranks, strict=True))
         return [
             one.values
             if one.levels is not None
             else np.where(np.isnan(one.values), np.nan, normal_scores(ranks.of(one.values)))
-            for one, ranks in both
+            for one, ranks in zip(readings, self.ranks, strict=True)
         ]
 
-    def _scores(self, read: Read, normal: Sequence[Floats]) -> Floats:
+    def _scores(self, readings: Sequence[Reading], normal: Sequence[Floats]) -> Floats:
         """Normal scores of numbers and indicators of levels, standardised by the reference."""
-        found = np.empty((len(read.readings[0].values), len(self.scored)))
+        found = np.empty((len(readings[0].values), len(self.scored)))
         for k, (place, level) in enumerate(self.scored):
             found[:, k] = np.nan_to_num(normal[place] if level < 0 else normal[place] == level)
         return (found - self.center) / self.unit
 
     def _every(
-        self, read: Read, windows: Windowed, run: int
+        self, readings: Sequence[Reading], windows: Windowed, run: int
     ) -> Iterator[tuple[Watched, Floats, Floats]]:
         """Every function, its values in windows (of shares the counts), and rows behind these."""
-        normal, seen = self._normal(read), set[int]()
-        G = self._scores(read, normal)
+        normal, seen = self._normal(readings), set[int]()
+        G = self._scores(readings, normal)
         rest = G @ self.solve[run]
-        for place, one in enumerate(read.readings):
-            name, known = read.names[one.column], ~np.isnan(one.values)
+        for place, one in enumerate(readings):
+            name, known = self.names[one.column], ~np.isnan(one.values)
             n = windows.sums(known)
             if one.column not in seen:
                 seen.add(one.column)
@@ -197,12 +195,10 @@ class Functions:
                 own = self._of_level(place, one)
             for kind, detail, x in own:
                 total = windows.sums(np.where(known, x, 0.0))
-                yield (
-                    Watched(kind, name, detail),
-                    total if kind in SHARES else total / np.maximum(n, 1),
-                    n,
-                )
-        yield from self._relations(G, read, windows)
+                value = total if kind in SHARES else total / np.maximum(n, 1)
+                yield Watched(kind, name, detail), value, n
+        names = [self.names[readings[place].column] for place, _ in self.scored]
+        yield from self._relations(G, names, windows)
 
     def _of_number(
         self, place: int, one: Reading, normal: Floats, rest: Floats, windows: Windowed
@@ -236,7 +232,7 @@ class Functions:
         yield "new", "", one.values == NEW
 
     def _relations(
-        self, G: Floats, read: Read, windows: Windowed
+        self, G: Floats, names: Sequence[str], windows: Windowed
     ) -> Iterator[tuple[Watched, Floats, Floats]]:
         """Each window's own correlations, on Fisher's scale."""
         (i, j), n = self.pairs.T, windows.rows[:, None]
@@ -246,7 +242,6 @@ class Functions:
         varies = (sd[:, i] > VARIES) & (sd[:, j] > VARIES) & (n > FEW_ROWS)
         r = np.where(varies, both / np.maximum(sd[:, i] * sd[:, j], VARIES**2), 0.0)
         x = np.arctanh(np.clip(r, -NEARLY_ONE, NEARLY_ONE))
-        names = [read.names[read.readings[place].column] for place, _ in self.scored]
         for k, (first, second) in enumerate(self.pairs):
             one = Watched("relation", names[first], names[second])
             yield one, x[:, k], np.where(varies[:, k], windows.rows - 3, 0.0)
@@ -260,7 +255,7 @@ def _counted(values: Floats) -> tuple[Floats, Index]:
 
 def _solve(G: Floats, column: Index, left: Sequence[int]) -> Floats:
     """What is left of scores given those of the other columns is G times this."""
-    P = np.linalg.inv(G.T @ G / max(1, len(G)) + RIDGE * np.eye(G.shape[1]))
+    P = precision(G.T @ G / max(1, len(G)))
     same = column[:, None] == column
     return np.asarray((P @ np.linalg.inv(np.where(same, P, 0.0)))[:, list(left)])
 

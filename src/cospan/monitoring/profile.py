@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cospan.base.rows import row_keys
+from cospan.base.rows import Keys, row_keys
 from cospan.base.tables import plain
 from cospan.base.types import Bools, Data, Floats, Index, Option, Record, Values
 from cospan.data import EncodingPlan, Source, encode, notes_of, open_source
@@ -36,7 +36,7 @@ from cospan.model_file import (
     write_parts,
 )
 
-from .functions import MOVING, NEW, RUNS, SHARES, Functions, read_rows
+from .functions import MOVING, NEW, RUNS, SHARES, Functions, read_rows, some
 from .windows import Codes, Every, Kept, Rows, as_every, read_windows, taken
 
 #: Rows that are kept of a reference, rows that are read by the plan at a time, and windows where
@@ -171,7 +171,10 @@ class Profile:
     def functions(self) -> Functions:
         """What is watched, as the rows that are kept fix it."""
         run = self.place * RUNS // len(self.codes)
-        return Functions(read_rows(self.kept_rows, self.plan, self.names), run)
+        return Functions(self._read(self.kept_rows)[0], self.names, run)
+
+    def _read(self, rows: Rows) -> tuple[list[Reading], Mapping[str, int]]:
+        return read_rows(rows, self.plan, self.names)
 
     @cached_property
     def usual(self) -> Floats:
@@ -214,29 +217,26 @@ class Profile:
         for group in np.unique(bundle):
             at = np.flatnonzero(bundle == group)
             edges = kept.edges[at[0] : at[-1] + 2]
-            read = read_rows(kept.rows[int(edges[0]) : int(edges[-1])], self.plan, self.names)
-            starts = edges[:-1] - edges[0]
-            keys = row_keys([one.values for one in read.readings])
+            read, absurd = self._read(kept.rows[int(edges[0]) : int(edges[-1])])
+            starts, keys = edges[:-1] - edges[0], _keys(read)
             for k, n, own in zip(
                 at.tolist(), np.diff(edges).tolist(), np.split(keys, starts[1:]), strict=True
             ):
                 found = [one for columns in sorted(kept.columns[k]) for one in schema[columns]]
-                odd = read_rows(kept.of(k), self.plan, self.names).absurd if read.absurd else {}
+                odd = self._read(kept.of(k))[1] if absurd else {}
                 found += [Finding("absurd", c, a=0.0, b=float(x), rows=n) for c, x in odd.items()]
                 again, usual = float(n - len(np.unique(own))), self.repeated * n * (n - 1) / 2
                 if again > MORE_ROWS + usual + DEVIATIONS * math.sqrt(usual):
                     found += [Finding("repeated rows", detail="within B", a=again, rows=n)]
                 met.append(tuple(dict.fromkeys(found)))
-            digests = np.add.reduceat(keys >> np.uint64(2), starts) >> np.uint64(2)
-            parts.append((digests.astype(np.int64), *self.functions.measure(read, starts)))
+            parts.append((_digests(keys, starts), *self.functions.measure(read, starts)))
         arrays = (np.concatenate(one) for one in zip(*parts, strict=True))
         return Measured(kept.codes, kept.counts, *arrays), met
 
     @cached_property
     def repeated(self) -> float:
         """The share of equal pairs among all pairs of the rows that are kept."""
-        read = read_rows(self.kept_rows, self.plan, self.names)
-        count = np.unique(row_keys([one.values for one in read.readings]), return_counts=True)[1]
+        count = np.unique(_keys(self._read(self.kept_rows)[0]), return_counts=True)[1]
         n = int(count.sum())
         return float(count @ (count - 1)) / max(n * (n - 1), 1)
 
@@ -323,16 +323,27 @@ def _own_windows(
     kept: Kept, plan: EncodingPlan | None, names: tuple[str, ...], place: Index, at: Index
 ) -> Measured:
     """The reference's windows, each run by what the other runs leave open."""
-    read, run = read_rows(kept.rows, plan, names), place * RUNS // len(kept.codes)
-    functions = Functions(read.take(at), run[at])
-    read = read._replace(readings=tuple(_lonely_are_new(one, place) for one in read.readings))
+    read, run = read_rows(kept.rows, plan, names)[0], place * RUNS // len(kept.codes)
+    digests = _digests(_keys(read), kept.edges[:-1])
+    functions = Functions(some(read, at), names, run[at])
+    read = [_lonely_are_new(one, place) for one in read]
     found = []
     for one in np.unique(run):
         rows = np.flatnonzero(run == one)
         starts = np.flatnonzero(np.diff(place[rows], prepend=-1))
-        found.append(functions.measure(read.take(rows), starts, int(one)))
+        found.append(functions.measure(some(read, rows), starts, int(one)))
     values, n = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return Measured(kept.codes, kept.counts, np.zeros_like(kept.codes), values, n)
+    return Measured(kept.codes, kept.counts, digests, values, n)
+
+
+def _keys(read: Sequence[Reading]) -> Keys:
+    return row_keys([one.values for one in read])
+
+
+def _digests(keys: Keys, starts: Index) -> Codes:
+    """A number for each window, the same for the same rows in any order."""
+    total = np.add.reduceat(keys >> np.uint64(2), starts) >> np.uint64(2)
+    return np.asarray(total.astype(np.int64))
 
 
 def _lonely_are_new(reading: Reading, place: Index) -> Reading:

@@ -53,9 +53,9 @@ FEWEST_ROWS = 8
 ROLLING_STEP, ROLLING_GAP = 7, 7
 #: A window is due where this share of the reference's, on the same weekday or hour, had data.
 DUE, MOST_EMPTY = 0.9, 1_000
-#: Windows with at most this share of all rows are far outside where they are so many times the
-#: span of nine tenths of the rows away from it, and so many windows.
-FAR_ROWS, FAR_SPANS, FAR_WINDOWS = 0.01, 10, 30
+#: Windows are far outside where they are so many times the span of nine tenths of the rows away
+#: from it, and so many windows.
+FAR_SPANS, FAR_WINDOWS = 10, 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +196,7 @@ class Monitoring:
     name: str = ""  # what the data is called
     rolling: bool = False  # whether the reference moves along
     latest: frozenset[int] = frozenset()  # the codes of the windows that the last call read
-    went_on: bool = field(default=False, repr=False)  # whether windows were added to earlier ones
+    origin: str = ""  # the file that it went on from
 
     @classmethod
     def begun(cls, reference: Profile) -> Monitoring:
@@ -244,7 +244,7 @@ class Monitoring:
         met = {code: Window(code, every, n, found) for code, n, found in both}
         return replace(
             self, measured=old.joined(new), met={**self.met, **met}, name=kept.name,
-            latest=frozenset(met), went_on=len(old.codes) > 0,
+            latest=frozenset(met),
         )  # fmt: skip
 
     # ---- windows -------------------------------------------------------------------------------
@@ -256,8 +256,8 @@ class Monitoring:
         if not self.every.timed or not len(codes):
             return np.zeros(len(codes), dtype=bool)
         low, high = codes[np.searchsorted(np.cumsum(rows) / rows.sum(), (0.05, 0.95))]
-        away = np.maximum(low - codes, codes - high) > FAR_SPANS * (high - low) + FAR_WINDOWS
-        return np.asarray(away & (rows <= FAR_ROWS * rows.sum()))
+        away = np.maximum(low - codes, codes - high)
+        return np.asarray(away > FAR_SPANS * (high - low) + FAR_WINDOWS)
 
     @cached_property
     def _followed(self) -> tuple[Index, Floats, list[Run]]:
@@ -291,14 +291,18 @@ class Monitoring:
         made = {
             code: Window(code, self.every, findings=(Finding("no data"),)) for code in self._empty()
         }
-        first: dict[int, str] = {}  # of each digest the window that has it first
+        # Of each digest the window that has it first. Where the reference's own repeat, who minds?
+        usual, first = self.reference.windows, dict[int, int]()
+        unlike = len(np.unique(usual.digests)) == len(usual.digests)
+        if self.every.timed:
+            first = dict(zip(usual.digests.tolist(), usual.codes.tolist(), strict=True))
         for k, (code, digest) in enumerate(zip(codes.tolist(), digests.tolist(), strict=True)):
-            one, label = self.met[code], self.every.label(code)
-            twin = first.setdefault(digest, label)
-            own = [Finding("far", rows=one.rows)] if self._far[k] else []
-            own += [] if few[k] or twin == label else [Finding("repeated window", detail=twin)]
+            one, twin = self.met[code], first.setdefault(digest, code)
+            odd = [Finding("far", rows=one.rows)] if self._far[k] else []
+            if unlike and twin != code and not few[k]:
+                odd.append(Finding("repeated window", detail=self.every.label(twin)))
             made[code] = replace(
-                one, findings=tuple(dict.fromkeys((*own, *one.findings))), level=float(level[k]),
+                one, findings=tuple(dict.fromkeys((*odd, *one.findings))), level=float(level[k]),
                 status=str(why[k]), columns=held_columns(table, values[k], n[k]),
             )  # fmt: skip
         return tuple(made[code] for code in sorted(made))
@@ -406,7 +410,9 @@ class Monitoring:
 
             return write(self, path)
         with locked(check_output(path)):
-            there = self._added_to(path) if self.went_on and is_file_of(path, PROFILE) else self
+            further = 0 < len(self.latest) < len(self.measured.codes)
+            goes_on = further or self.origin == os.path.realpath(path)
+            there = self._added_to(path) if goes_on and is_file_of(path, PROFILE) else self
             return write_parts(path, (PROFILE, PROFILE_VERSION), there._parts())
 
     @classmethod
@@ -415,11 +421,13 @@ class Monitoring:
         return read_parts(path, (PROFILE, PROFILE_VERSION), cls._read)
 
     def _added_to(self, path: str | os.PathLike[str]) -> Monitoring:
-        """What the file holds, with the windows that were read now.
+        """What the file holds, with the windows that were read now, if it has the same reference.
 
         Windows of rows go after the last one, where others have taken their places meanwhile.
         """
         there = Monitoring.load(path)
+        if not np.array_equal(there.reference.windows.values, self.reference.windows.values):
+            return self
         old, new = there.measured, self.measured.take(np.isin(self.measured.codes, [*self.latest]))
         read = [self.met[code] for code in new.codes.tolist()]
         _, a, b = np.intersect1d(old.codes, new.codes, return_indices=True)

@@ -153,8 +153,12 @@ class Kept(NamedTuple):
         return "a table" if table else f"an array of {self.rows.shape[1]} features"
 
     def of(self, k: int) -> Rows:
-        """The kept rows of a window, by its place."""
-        return self.rows[int(self.edges[k]) : int(self.edges[k + 1])]
+        """The kept rows of a window, by its place, with the columns that its sources have."""
+        rows = self.rows[int(self.edges[k]) : int(self.edges[k + 1])]
+        if isinstance(rows, np.ndarray):
+            return rows
+        there = set[str]().union(*self.columns[k])
+        return rows.select([column for column in rows.column_names if column in there])
 
 
 class _Sample:
@@ -302,7 +306,7 @@ def _blocks(
 
 def _days(array: pa.Array, where: str) -> Floats:
     """Days since 1970, in UTC, of dates, times or texts; NaN where missing."""
-    kind, odd = family(array.type), str(array.type)
+    kind, odd = family(array.type), f"{array.type}, which is no date"
     if kind == "date":
         return numbers(array)
     if array.null_count == len(array):
@@ -316,7 +320,8 @@ def _days(array: pa.Array, where: str) -> Floats:
             (days,) = fitting.values()
             return np.append(days, np.nan)[codes]
         odd = repr(str(texts[int(np.argmax(np.isnan(found[0])))])[:40])
+        odd += ", which is no date, or may begin with the day or the month"
     raise InputError(
-        f"{where} holds {odd}, which is no date, or may begin with the day or the month; write "
-        '2020-12-31 or 2020-12-31 23:59:00, or cut windows in rows, as every="1000-rows" does.'
+        f"{where} holds {odd}; write 2020-12-31 or 2020-12-31 23:59:00, or cut windows in rows, "
+        'as every="1000-rows" does.'
     )

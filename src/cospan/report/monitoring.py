@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from cospan.base.text import listed, number, plural, quoted, share_text
+from cospan.base.tolerance import NOT_ZERO
 from cospan.evidence import Held
 from cospan.monitoring import Episode, Monitoring, Window
 from cospan.wording import results
@@ -308,7 +309,7 @@ def _heat(windows: Sequence[Window], rows: Sequence[Values]) -> Chart:
     for name, values, words in rows:
         calm = [v for v, w in zip(values, windows, strict=True) if not w.alarm and v == v]
         middle = float(np.median(calm))
-        spread = max(float(np.std(calm)), 1e-3 * abs(middle), 1e-9)
+        spread = max(float(np.std(calm)), 1e-3 * abs(middle), NOT_ZERO)
         found[name] = marks = []
         for k, (value, window) in enumerate(zip(values, windows, strict=True)):
             far = (value - middle) / spread

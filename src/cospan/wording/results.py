@@ -250,10 +250,10 @@ def monitoring_sentences(found: Monitoring) -> tuple[str, ...]:
     if not found.can_judge:
         has = f"the reference has {plural(len(found.reference.codes), 'window')}"
         lines = [f"Cannot judge yet: {has}, and 14 are needed (60 are better)."]
-    elif not alarms:
-        lines[:0] = [f"No alarm in {counted}.", noticed_sentence(found)]
-    else:
+    elif alarms:
         lines.append(f"{alarms:,} of {counted} raised an alarm.")
+    elif windows:
+        lines[:0] = [f"No alarm in {counted}.", noticed_sentence(found)]
     more = len(found.episodes) - MOST_EPISODES
     lines += [f"{plural(more, 'earlier episode')} not shown."] if more > 0 else []
     for status, text in (("few rows", "had too few rows"), ("no data", "had no data")):
