@@ -5,7 +5,8 @@
 level    Share of p ≤ .05 where nothing differs, 400 draws of each null; with clusters and
          `groups=`. Wanted: at most 7.5 % each, 4 to 6 % on average; clusters at most 8 %.
 power    Share of p ≤ .05 where something does, 200 draws of each design, beside
-         Kolmogorov-Smirnov with Bonferroni's correction.
+         Kolmogorov-Smirnov with Bonferroni's correction. (Of another version: the same script
+         with its tree as PYTHONPATH.)
 named    Faults injected into one column of real tables, through `compare`: is it named first?
          Of two columns that follow from each other alone nothing shows which one was permuted: then
          naming the other one, with this one beside it, is counted apart.
@@ -34,7 +35,6 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.preprocessing import StandardScaler
 
 from cospan import compare, shift_test
-from cospan.evidence import Reading, find
 
 LEVEL, PERMUTATIONS = 0.05, 199
 
@@ -239,6 +239,8 @@ def clusters(rng, n=40, size=10):
 
 def with_gaps(rng, n):
     """Numbers, a category and a boolean, each with gaps, as the engine reads them."""
+    from cospan.evidence import Reading  # not in 0.2, whose power this script prints, too
+
     x, y = rng.normal(size=n), rng.exponential(size=n)
     columns = [x, x + y, rng.choice(4, n, p=[0.6, 0.3, 0.08, 0.02]), rng.random(n) < 0.1]
     read = []
@@ -249,6 +251,8 @@ def with_gaps(rng, n):
 
 
 def of_readings(A, B, seed):
+    from cospan.evidence import find
+
     return find(["x", "y", "c", "b"], A, B, permutations=PERMUTATIONS, seed=seed).pvalue
 
 
