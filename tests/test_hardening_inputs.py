@@ -109,6 +109,13 @@ def test_a_closed_standard_input_is_said(tmp_path):
     assert "bug in cospan" not in found.stderr
 
 
+def test_a_closed_standard_output_is_no_error(tmp_path):
+    np.save(tmp_path / "b.npy", np.random.default_rng(0).normal(size=(20, 2)))
+    run = f"{sys.executable} -m cospan compare b.npy b.npy >&- 2>err.txt"
+    assert subprocess.run(["sh", "-c", run], cwd=tmp_path, timeout=600).returncode == 0
+    assert (tmp_path / "err.txt").read_text() == ""
+
+
 # ---- Python ------------------------------------------------------------------------------------
 
 TABLE = {name: np.random.default_rng(0).normal(size=40) for name in "abc"}

@@ -71,10 +71,10 @@ def test_monitor_prints_writes_and_fails_on_alarms(profile, folder, tmp_path):
 def test_json_and_tables(profile, folder, tmp_path):
     plain = json.loads(run("monitor", profile, folder / "calm.parquet", "--json").stdout)
     assert [w["window"] for w in plain["windows"]] == [f"2022-02-0{k}" for k in range(1, 6)]
-    for name in ("m.json", "m.csv"):
+    for name in ("m.json", "m.CSV"):
         run("monitor", profile, folder / "calm.parquet", "-o", tmp_path / name, "-q")
     assert json.loads((tmp_path / "m.json").read_text())["windows"] == plain["windows"]
-    assert len(pd.read_csv(tmp_path / "m.csv")) == 5
+    assert len(pd.read_csv(tmp_path / "m.CSV")) == 5
     run("monitor", profile, folder / "shifted.parquet", "-o", tmp_path / "m.md", "-q")
     assert (tmp_path / "m.md").read_text(encoding="utf-8").startswith("## Since 6 February 2022, x")
 

@@ -35,11 +35,6 @@ class RelativeProcrustes:
     used: Index = field(repr=False)  # (k,): the directions of the frame that count as shared
     frame: JointFrame = field(repr=False)
 
-    @property
-    def n_directions(self) -> int:
-        """How many directions were used."""
-        return len(self.used)
-
     def coordinates(self, Z: Data) -> Floats:
         """(n, k): the samples' shared coordinates, in which `rotation` acts."""
         return arrays.to_numpy(self.frame.coordinates(Z))[:, self.used]
@@ -55,7 +50,7 @@ class RelativeProcrustes:
         return np.asarray(rows + arrays.matmul(step, arrays.to_numpy(lift)))
 
     def __repr__(self) -> str:
-        used = f"{self.n_directions} of {self.frame.rank} directions"
+        used = f"{len(self.used)} of {self.frame.rank} directions"
         return f"RelativeProcrustes({used}, residual {self.residual:.3g})"
 
 

@@ -7,6 +7,7 @@ Exit codes: 0 done; 1 it failed, with one sentence on stderr; 2 wrong usage; 3 d
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -309,6 +310,9 @@ class _NoPandas:
 def main() -> None:
     """Run the command line; the console script and ``python -m cospan`` call this."""
     gc.set_threshold(100_000)  # imports make many objects, and no garbage
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed, as by >&-
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 (until the end)
     if "pandas" not in sys.modules:
         sys.meta_path.insert(0, _NoPandas)
     for name in ("SIGTERM", "SIGHUP"):

@@ -98,15 +98,15 @@ def monitor(
         inputs = list(data)  # tomorrow's window goes into the file that it is added to
     check_places((*outputs.reports, outputs.save), inputs)
     for path in outputs.reports:
-        if path.suffix not in (".html", ".md", ".json", *ENDINGS):
+        if path.suffix.lower() not in (".html", ".md", ".json", *ENDINGS):
             raise InputError(f"{path} must end in .html, .md, .json or {', '.join(ENDINGS)}.")
     terminal.progress(f"reading {reference}", 0, None)
     called: Options = {"name": name_of(data), "progress": terminal.progress}
-    found = monitor_windows(reference, one_or_all(data), **called, **options)
+    found = monitor_windows(reference, list(data), **called, **options)
     if outputs.save is not None:
         found.save(outputs.save)
     for path in outputs.reports:
-        if path.suffix in ENDINGS:
+        if path.suffix.lower() in ENDINGS:
             write_table(path, [found.table()])
         else:
             write(found, path, command=_command(), files=[reference, *data])
@@ -134,11 +134,6 @@ def finish(terminal: Terminal, found: Comparison | Monitoring, outputs: Outputs)
     for line in lines:
         terminal.error(line)
     return bool(lines)
-
-
-def one_or_all(data: Sequence[str]) -> Any:
-    """A file, or several files one after the other."""
-    return data[0] if len(data) == 1 else list(data)
 
 
 def name_of(data: Sequence[str]) -> str:
@@ -204,7 +199,7 @@ def score(
 def _load_scorer(path: Path) -> tuple[Scorer, tuple[str, ...]]:
     """Whatever a model file holds that can score rows, and the names of more than two sets."""
     if not path.exists():
-        raise InputError(f"{path} does not exist; save a frame with cospan compare A B --save.")
+        raise InputError(f"{path} does not exist; make one with cospan compare A B --save {path}.")
     found = load(path)
     model = getattr(found, "model_", found)  # also where an estimator was saved
     if isinstance(model, SetCosts) and model is not found:
@@ -298,7 +293,7 @@ def profile(terminal: Terminal, data: Sequence[str], output: Path, options: Opti
     """Keep what a reference looks like."""
     check_places([output], data)
     terminal.progress(f"reading {data[0]}", 0, None)
-    made = Profile.of(one_or_all(data), name=name_of(data), **options)
+    made = Profile.of(list(data), name=name_of(data), **options)
     made.save(output)
     terminal.stop_progress()
     terminal.text(repr(made)[1:-1])

@@ -134,10 +134,10 @@ def read_pair(
     rng = np.random.default_rng(as_seed(seed, "random_state"))
     encoded = encode([open_source(X, name=name) for X, name in zip((A, B), names, strict=True)])
     found = [source.read() for source in encoded]
-    for name, chunk in zip(names, found, strict=True):
+    for source, chunk in zip(encoded, found, strict=True):
         if len(chunk.rows) < FEWEST_ROWS:
             count = plural(len(chunk.rows), "row")
-            raise InputError(f"{name} has {count}; other measures need at least {FEWEST_ROWS}.")
+            raise InputError(f"{source.name} has {count}; at least {FEWEST_ROWS} are needed.")
     d, other = (chunk.rows.shape[1] for chunk in found)
     if d != other:
         raise InputError(
