@@ -68,7 +68,7 @@ def _column(help: str) -> Any:
 
 
 Data = Annotated[str, Argument(metavar="DATA", help="A file or folder, or '-'.")]
-DataFiles = Annotated[list[str], Argument(metavar="DATA...", help="One or more files.")]
+DataFiles = Annotated[list[str], Argument(metavar="DATA", help="One or more files.")]
 Columns = Annotated[list[Any] | None, _list("Columns to compare (default: all).", _columns)]
 Drop = Annotated[list[Any] | None, _list("Columns to leave out.")]
 Keep = Annotated[list[Any] | None, _list("Columns that may give the set away.")]
@@ -144,7 +144,7 @@ def compare(
     sets: Annotated[
         list[str],
         Argument(
-            metavar="A B...",
+            metavar="A B",
             help="Two or more files or folders ('-': standard input), or one with --label.",
         ),
     ],
@@ -248,7 +248,7 @@ def audit(
     data: Data,
     label: Annotated[str, _column("Column with the labels to check.")],
     output: Annotated[Path | None, _output(f"Every row, most suspicious first: {TABLES}.")] = None,
-    top: Annotated[int, Option("-n", min=0, help="How many rows to print.")] = 10,
+    top: Annotated[int, Option("-n", metavar="NUMBER", min=0, help="How many rows to print.")] = 10,
     columns: Columns = None,
     drop: Drop = None,
     categorical: Categorical = None,
