@@ -305,7 +305,7 @@ BAD = {
         lambda t: X, "'y'", "columns 0 to 2", error=InputError, label="y"
     ),
     "label column out of range": bad(lambda t: X, "no column 3", error=InputError, label=3),
-    "a column of an array by name": bad(lambda t: X, "drop=", error=InputError, drop=[1]),
+    "a column of an array by name": bad(lambda t: X, "not a table", error=InputError, drop=[1]),
     "columns that are not there": bad(
         lambda t: TABLE, "'<script>'", error=InputError, columns=["a", "<script>"]
     ),

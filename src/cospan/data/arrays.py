@@ -52,13 +52,13 @@ class ArrayRows(Source):
             raise InputError(f"{name}: is empty (shape {shape}).")
         width = math.prod(shape[1:])  # a forged shape must not wrap around
         check_fits(name, 8 * width, "one row of it")
-        for given in ("groups", "id_column", "categorical", "numeric", "drop", "keep"):
-            value = getattr(options, given)
-            if isinstance(value, str) or (given != "groups" and value):
-                raise InputError(
-                    f"{name}: an array has no columns by name for {given}=; pass a dataframe, or "
-                    "the numbers of columns to take as columns=."
-                )
+        named = [one for one in (options.groups, options.id_column) if isinstance(one, str)]
+        named += [*options.drop, *options.keep, *options.categorical, *options.numeric]
+        if named:
+            raise InputError(
+                f"{name}: has no column {named[0]!r}; it is not a table, so pass a dataframe, or "
+                "the numbers of the columns to take as columns=."
+            )
         if is_array(options.label):
             options = replace(options, label=to_numpy(options.label))
         self._array = array
