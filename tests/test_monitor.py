@@ -11,7 +11,8 @@ from cospan import Monitoring, Profile, compare, monitor
 from cospan.errors import CospanError, CospanWarning, InputError, ModelFileError
 from cospan.monitoring import result
 from cospan.monitoring import windows as cutting
-from cospan.monitoring.alarm import follow
+from cospan.monitoring.alarm import blamed, follow
+from cospan.monitoring.functions import Watched
 from cospan.monitoring.windows import as_every, read_windows
 from cospan.report import document_of
 
@@ -124,6 +125,16 @@ def test_a_window_says_what_compare_says_to_the_digit(profile, later):
         assert window.findings == pair.findings
         assert window.comparison.features.to_dict() == pair.features.to_dict()
     assert found.windows[3].findings[0].column == "wind"
+
+
+def test_what_a_window_and_its_comparison_both_found_is_there_once(profile, later):
+    day = later[later.time >= "2020-03-08"].drop(columns="wind")
+    day.loc[day.index[0], "dew"], day["temp"] = np.inf, day["temp"] + 30
+    window = monitor(profile, pd.concat([day, day[:20]])).windows[0]
+    pair = compare(profile.kept_rows, of_window(pd.concat([day, day[:20]]), window),
+                   name_a="usual", name_b=window.label)  # fmt: skip
+    assert {"only in", "absurd", "repeated rows", "mean"} <= {one.kind for one in pair.findings}
+    assert window.findings == pair.findings
 
 
 def test_a_window_of_an_array_or_a_text_file_is_compared_as_it_is(tmp_path, usual, later):
@@ -285,6 +296,34 @@ def test_texts_that_are_cut_are_seen(usual, later):
     later.loc[late, "key"] = later.loc[late, "key"].str[:8]
     found = monitor(usual, later, time="time", every="day")
     assert found.episodes[0].columns[0] == "key"
+
+
+def test_dates_that_move_along_are_watched_from_their_window():
+    rng = np.random.default_rng(0)
+
+    def dated(frame):
+        sent = frame.time.dt.floor("D") - pd.to_timedelta(rng.gamma(2, 30, len(frame)), "D")
+        return frame.assign(sent=sent, list=pd.Timestamp("2019-12-31"))
+
+    usual, later = dated(table(0, 40)), dated(table(1, 30, start="2020-02-10"))
+    assert not monitor(usual, later, time="time", every="day").episodes
+    late = later.time >= "2020-03-01"
+    for column, days in (("sent", 30), ("list", 1)):
+        bad = later.copy()
+        bad.loc[late, column] -= pd.Timedelta(days=days)
+        (episode,) = monitor(usual, bad, time="time", every="day").episodes
+        assert episode.columns == (column,)
+        assert episode.start == np.datetime64("2020-03-01")
+    alone = monitor(usual, later, every=60)  # rows have no time to be counted from
+    assert "missing" not in str(alone.sentences)
+
+
+def test_what_others_leave_of_a_column_is_explained_by_any_that_is_blamed():
+    table = [Watched("mean", "x"), Watched("given", "y"), Watched("scatter", "x"),
+             Watched("relation", "x", "y"), Watched("relation", "z", "u")]  # fmt: skip
+    assert blamed(table, np.array([5.0, 9, 9, 9, -np.inf])) == ("x",)
+    assert blamed(table, np.array([5.0, 9, 9, 9, 4])) == ("x", "z")
+    assert blamed(table, np.array([-np.inf, 5, 4, 3, -np.inf])) == ("y",)
 
 
 def test_a_start_is_where_the_deviation_is_clearest():

@@ -217,8 +217,8 @@ def follow(Z: Floats, H: Floats, k: float) -> tuple[Floats, list[Run]]:
 def blamed(table: Sequence[Watched], evidence: Floats) -> tuple[str, ...]:
     """As few columns as explain what passed: those that moved by themselves first.
 
-    Relations that touch a blamed column are explained by it, and so is what is left of a column
-    that is related to one. Of the rest the column with most evidence is blamed, and so on.
+    What is left of a column is so given all others: any blamed one explains it. A relation is
+    explained by its own two. Of the rest the column with most evidence is blamed, and so on.
     """
     passed = [(one, v) for one, v in zip(table, evidence.tolist(), strict=True) if v > 0]
     own: dict[str, float] = {}
@@ -226,17 +226,13 @@ def blamed(table: Sequence[Watched], evidence: Floats) -> tuple[str, ...]:
         if one.kind not in BETWEEN:
             own[one.column] = max(own.get(one.column, 0.0), value)
     found = sorted(own, key=lambda name: -own[name])
-    related = {frozenset((one.column, one.detail)) for one in table if one.kind == "relation"}
-    between = [(one, value) for one, value in passed if one.kind in BETWEEN]
     while True:
         touched: Counter[str] = Counter()
-        for one, value in between:
-            if one.kind == "relation":
-                columns = reached = {one.column, one.detail}
-            else:
-                columns = {one.column}
-                reached = columns.union(*(pair for pair in related if one.column in pair))
-            if not reached & set(found):
+        for one, value in passed:
+            relation = one.kind == "relation"
+            columns = (one.column, one.detail) if relation else (one.column,)
+            explained = set(columns) & set(found) if relation else found
+            if one.kind in BETWEEN and not explained:
                 touched.update(dict.fromkeys(columns, value))
         if not touched:
             return tuple(found)

@@ -19,7 +19,7 @@ from .profile import Profile
 from .result import FEWEST_ROWS, Monitoring
 from .windows import Kept, as_every, read_windows
 
-#: Findings that say which columns a window lacks, or has besides.
+#: Findings that say which columns a window lacks, or has besides: a comparison has its own.
 COLUMNS = ("lacking", "only in")
 
 
@@ -132,8 +132,10 @@ def _compared(found: Monitoring, kept: Kept, every: bool, progress: Progress | N
                 **profile.options,
             )  # fmt: skip
             own = met[one.code]
-            ahead = (x for x in own.findings if x.kind not in COLUMNS)  # the pair has its own
-            findings = tuple(dict.fromkeys((*ahead, *pair.findings)))
+            known = {(x.kind, x.column) for x in pair.findings}
+            ahead = (x for x in own.findings
+                     if x.kind not in COLUMNS and (x.kind, x.column) not in known)  # fmt: skip
+            findings = (*ahead, *pair.findings)
             met[one.code] = replace(
                 own, findings=findings, size=pair.size, p=pair.p, comparison=pair
             )

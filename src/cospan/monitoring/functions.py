@@ -19,7 +19,7 @@ from scipy import special
 from cospan.base.tolerance import LEAST_VARIANCE
 from cospan.base.types import Data, Floats, Index, Record, Values
 from cospan.data import Encoder, EncodingPlan
-from cospan.evidence import Held, Ranks, Reading, legendre, normal_scores, precision
+from cospan.evidence import Held, Ranks, Reading, columns_of, legendre, normal_scores, precision
 
 #: Relations that are watched at most, and levels of a category.
 MOST_RELATIONS, LEVELS = 60, 8
@@ -37,8 +37,8 @@ FEW_ROWS, VARIES, NEARLY_ONE = 6, 1e-3, 0.98
 SHARES = ("missing", "level", "new", "stuck")
 #: The code of a level that the reference does not have.
 NEW = -1
-#: Columns of this kind move with time whatever the data does.
-MOVING = "date"
+#: Columns of this kind may move with time whatever the data does.
+DATE = "date"
 
 
 class Watched(NamedTuple):
@@ -50,32 +50,29 @@ class Watched(NamedTuple):
 
 
 def read_rows(
-    rows: Data, plan: EncodingPlan | None, names: Sequence[str]
+    rows: Data, plan: EncodingPlan | None, names: Sequence[str], timed: bool
 ) -> tuple[list[Reading], Mapping[str, int]]:
     """Rows as numbers and codes of levels, NaN where a value is missing.
 
-    Beside them how many values of each column no measurement has.
+    Beside them how many values of each column no measurement has. Dates may go on from row to row;
+    only windows that have a time tell how far.
     """
     if plan is None:
         return [Reading(j, "", x) for j, x in enumerate(rows.T)], {}
     encoder = Encoder(plan, np.dtype(np.float64), "", fills=False)
     batch = rows.combine_chunks().to_batches()[0]
-    encoded, texts, place = encoder.rows(batch), encoder.watched(batch), 0
-    readings: list[Reading] = []
-    for column in plan.used:
-        values = encoded[:, place : place + len(column.features)]
-        place += len(column.features)
-        own, number = names.index(column.name), np.ascontiguousarray(values[:, 0])
-        levels: tuple[str, ...] | None = None
-        if column.kind == MOVING:
-            continue
-        if column.kind == "boolean":
-            levels = column.truth
-        elif column.kind == "category":
-            levels = (*column.levels, "other") if column.other else column.levels
+    encoded, texts = encoder.rows(batch), encoder.watched(batch)
+    readings = []
+    for column in columns_of(plan, ()):
+        values = encoded[:, list(column.features)]
+        number = np.ascontiguousarray(values[:, 0])
+        if column.kind == "category":
             code = np.where(values.max(axis=1) > 0, values.argmax(axis=1), NEW)
             number = np.where(np.isnan(number), np.nan, code)
-        readings.append(Reading(own, "", number, levels))
+        date = column.kind == DATE
+        own = names.index(column.name), DATE if date else "", number, column.levels
+        if timed or not date:
+            readings.append(Reading(*own, related=not date))
     for (name, part), values in zip(plan.watched, () if texts is None else texts.T, strict=True):
         readings.append(Reading(names.index(name), part, values, related=False))
     return readings, encoder.absurd
@@ -107,9 +104,17 @@ class Windowed:
 class Functions:
     """Functions of a window, as rows of the reference fix them; `table` says what they are."""
 
-    def __init__(self, readings: Sequence[Reading], names: Sequence[str], run: Index) -> None:
-        """Learn from rows of the reference; `run` is the run of windows of each one."""
+    def __init__(
+        self, readings: Sequence[Reading], names: Sequence[str], run: Index, days: Floats
+    ) -> None:
+        """Learn from rows of the reference; of each its run of windows, and when its own begins."""
         self.names = names
+        # Dates that move along with time are watched by how far they are from their window.
+        self.moving = {
+            place for place, one in enumerate(readings)
+            if one.part == DATE and not _varies(one.values, run) < _varies(one.values - days, run)
+        }  # fmt: skip
+        readings = self._from_windows(readings, days)
         self.ranks: list[Ranks] = []  # of each reading the ranks among its values
         self.levels: list[list[int]] = []  # of each reading the codes of levels that are watched
         self.scored: list[tuple[int, int]] = []  # the place of a reading, and a level's code or -1
@@ -149,15 +154,23 @@ class Functions:
         self.table = tuple(one for one, _, _ in self._every(some(readings, slice(2)), whole, RUNS))
 
     def measure(
-        self, readings: Sequence[Reading], starts: Index, run: int = RUNS
+        self, readings: Sequence[Reading], starts: Index, days: Floats, run: int = RUNS
     ) -> tuple[Floats, Floats]:
         """Values of the windows that begin at `starts`, (windows, functions), and rows behind them.
 
         Of windows of the reference, `run` is the run to leave out.
         """
         windows = Windowed(starts, len(readings[0].values))
+        readings = self._from_windows(readings, days[windows.of])
         _, values, n = zip(*self._every(readings, windows, run), strict=True)
         return np.column_stack(values), np.column_stack(n)
+
+    def _from_windows(self, readings: Sequence[Reading], days: Floats) -> list[Reading]:
+        """With dates that move along with time as days since their window began."""
+        return [
+            one._replace(values=one.values - days) if place in self.moving else one
+            for place, one in enumerate(readings)
+        ]
 
     def _normal(self, readings: Sequence[Reading]) -> list[Floats]:
         """Normal scores of numbers among the reference's, NaN for gaps; codes of levels."""
@@ -205,7 +218,8 @@ class Functions:
     ) -> Iterator[tuple[str, str, Values]]:
         """Of each row its average, rank, spread and shape, if it is far out, what others leave."""
         x, known = one.values, ~np.isnan(normal)
-        yield "average", one.part, x
+        if one.part != DATE:
+            yield "average", one.part, x
         yield "mean", one.part, legendre(self.ranks[place].of(x))[0]
         # About the window's own mean: days whose means vary would else have spreads that vary with
         # the square of it, with long tails.
@@ -251,6 +265,13 @@ def _counted(values: Floats) -> tuple[Floats, Index]:
     """Different known values and how often each occurs; one 0 where there are none."""
     known = values[~np.isnan(values)]
     return np.unique(known if len(known) else np.zeros(1), return_counts=True)
+
+
+def _varies(values: Floats, run: Index) -> float:
+    """How far the means of runs of windows are apart."""
+    known = ~np.isnan(values)
+    total, n = np.bincount(run[known], values[known]), np.bincount(run[known])
+    return float(np.ptp(total[n > 0] / n[n > 0])) if known.any() else 0.0
 
 
 def _solve(G: Floats, column: Index, left: Sequence[int]) -> Floats:

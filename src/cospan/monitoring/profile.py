@@ -36,7 +36,7 @@ from cospan.model_file import (
     write_parts,
 )
 
-from .functions import MOVING, NEW, RUNS, SHARES, Functions, read_rows, some
+from .functions import DATE, NEW, RUNS, SHARES, Functions, read_rows, some
 from .windows import Codes, Every, Kept, Rows, as_every, read_windows, taken
 
 #: Rows that are kept of a reference, rows that are read by the plan at a time, and windows where
@@ -156,7 +156,7 @@ class Profile:
         plan, names = _plan(kept, read_as)
         place = np.repeat(np.arange(len(kept.codes)), np.diff(kept.edges))
         at = np.sort(np.random.default_rng(0).permutation(len(place))[:KEPT_ROWS])
-        windows = _own_windows(kept, plan, names, place, at)
+        windows = _own_windows(kept, plan, names, place, at, length)
         return cls(
             kept.name, taken(kept.rows, at), place[at], plan, names, length, time or "", read_as,
             windows,
@@ -170,11 +170,11 @@ class Profile:
     @cached_property
     def functions(self) -> Functions:
         """What is watched, as the rows that are kept fix it."""
-        run = self.place * RUNS // len(self.codes)
-        return Functions(self._read(self.kept_rows)[0], self.names, run)
+        run, days = self.place * RUNS // len(self.codes), self.every.days(self.codes)[self.place]
+        return Functions(self._read(self.kept_rows)[0], self.names, run, days)
 
     def _read(self, rows: Rows) -> tuple[list[Reading], Mapping[str, int]]:
-        return read_rows(rows, self.plan, self.names)
+        return read_rows(rows, self.plan, self.names, self.every.timed)
 
     @cached_property
     def usual(self) -> Floats:
@@ -229,7 +229,8 @@ class Profile:
                 if again > MORE_ROWS + usual + DEVIATIONS * math.sqrt(usual):
                     found += [Finding("repeated rows", detail="within B", a=again, rows=n)]
                 met.append(tuple(dict.fromkeys(found)))
-            parts.append((_digests(keys, starts), *self.functions.measure(read, starts)))
+            days = self.every.days(kept.codes[at])
+            parts.append((_digests(keys, starts), *self.functions.measure(read, starts, days)))
         arrays = (np.concatenate(one) for one in zip(*parts, strict=True))
         return Measured(kept.codes, kept.counts, *arrays), met
 
@@ -314,30 +315,37 @@ def _plan(kept: Kept, read_as: Record) -> tuple[EncodingPlan | None, tuple[str, 
     assert plan is not None
     read = (*plan.used, *(plan[column] for column, _ in plan.watched))
     names = tuple(dict.fromkeys(column.name for column in read))
-    if all(plan[column].kind == MOVING for column in names):
+    if all(plan[column].kind == DATE for column in names):
         raise InputError(f"{kept.name}: no column is left to watch; name some with columns=.")
     return plan, names
 
 
 def _own_windows(
-    kept: Kept, plan: EncodingPlan | None, names: tuple[str, ...], place: Index, at: Index
+    kept: Kept,
+    plan: EncodingPlan | None,
+    names: tuple[str, ...],
+    place: Index,
+    at: Index,
+    every: Every,
 ) -> Measured:
     """The reference's windows, each run by what the other runs leave open."""
-    read, run = read_rows(kept.rows, plan, names)[0], place * RUNS // len(kept.codes)
-    digests = _digests(_keys(read), kept.edges[:-1])
-    functions = Functions(some(read, at), names, run[at])
+    read, run = read_rows(kept.rows, plan, names, every.timed)[0], place * RUNS // len(kept.codes)
+    digests, days = _digests(_keys(read), kept.edges[:-1]), every.days(kept.codes)
+    functions = Functions(some(read, at), names, run[at], days[place[at]])
     read = [_lonely_are_new(one, place) for one in read]
     found = []
     for one in np.unique(run):
         rows = np.flatnonzero(run == one)
         starts = np.flatnonzero(np.diff(place[rows], prepend=-1))
-        found.append(functions.measure(some(read, rows), starts, int(one)))
+        own = days[np.unique(place[rows])]
+        found.append(functions.measure(some(read, rows), starts, own, int(one)))
     values, n = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return Measured(kept.codes, kept.counts, digests, values, n)
 
 
 def _keys(read: Sequence[Reading]) -> Keys:
-    return row_keys([one.values for one in read])
+    """Equal for equal rows, whatever their dates: those of a window may come again a day later."""
+    return row_keys([one.values for one in read if one.part != DATE])
 
 
 def _digests(keys: Keys, starts: Index) -> Codes:

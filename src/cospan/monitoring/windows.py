@@ -94,10 +94,16 @@ class Every:
 
     def start(self, code: int) -> Any:
         """When a window begins, or its first row, counted from 1."""
-        if not self.timed:
-            return code * self.rows + 1
-        first = 7 * code - _MONDAY if self.unit == "week" else code
-        return np.array(first).astype(f"datetime64[{self.numpy_unit}]")[()]
+        return self._starts(np.array(code))[()] if self.timed else code * self.rows + 1
+
+    def _starts(self, codes: Codes) -> NDArray[np.datetime64]:
+        first = 7 * codes - _MONDAY if self.unit == "week" else codes
+        return first.astype(f"datetime64[{self.numpy_unit}]")
+
+    def days(self, codes: Codes) -> Floats:
+        """When windows begin, in days since 1970; 0 for those counted in rows."""
+        starts = self._starts(codes) if self.timed else np.zeros(len(codes), "datetime64[h]")
+        return np.asarray(starts.astype("datetime64[h]").astype(np.float64) / 24)
 
     def end(self, code: int) -> Any:
         """When the next one begins, or its last row."""
