@@ -19,9 +19,6 @@ from .profile import Profile
 from .result import FEWEST_ROWS, Monitoring
 from .windows import Kept, as_every, read_windows
 
-#: Findings that say which columns a window lacks, or has besides: a comparison has its own.
-COLUMNS = ("lacking", "only in")
-
 
 def monitor(
     reference: Data,
@@ -131,12 +128,7 @@ def _compared(found: Monitoring, kept: Kept, every: bool, progress: Progress | N
                 profile.kept_rows, kept.of(k), name_a=profile.name, name_b=one.label,
                 **profile.options,
             )  # fmt: skip
-            own = met[one.code]
-            known = {(x.kind, x.column) for x in pair.findings}
-            ahead = (x for x in own.findings
-                     if x.kind not in COLUMNS and (x.kind, x.column) not in known)  # fmt: skip
-            findings = (*ahead, *pair.findings)
             met[one.code] = replace(
-                own, findings=findings, size=pair.size, p=pair.p, comparison=pair
+                met[one.code], findings=pair.findings, size=pair.size, p=pair.p, comparison=pair
             )
     return replace(found, met=met)

@@ -37,8 +37,6 @@ FEW_ROWS, VARIES, NEARLY_ONE = 6, 1e-3, 0.98
 SHARES = ("missing", "level", "new", "stuck")
 #: The code of a level that the reference does not have.
 NEW = -1
-#: Columns of this kind may move with time whatever the data does.
-DATE = "date"
 
 
 class Watched(NamedTuple):
@@ -69,10 +67,9 @@ def read_rows(
         if column.kind == "category":
             code = np.where(values.max(axis=1) > 0, values.argmax(axis=1), NEW)
             number = np.where(np.isnan(number), np.nan, code)
-        date = column.kind == DATE
-        own = names.index(column.name), DATE if date else "", number, column.levels
-        if timed or not date:
-            readings.append(Reading(*own, related=not date))
+        part, own = "date" if column.kind == "date" else "", names.index(column.name)
+        if timed or not part:
+            readings.append(Reading(own, part, number, column.levels, related=not part))
     for (name, part), values in zip(plan.watched, () if texts is None else texts.T, strict=True):
         readings.append(Reading(names.index(name), part, values, related=False))
     return readings, encoder.absurd
@@ -109,11 +106,9 @@ class Functions:
     ) -> None:
         """Learn from rows of the reference; of each its run of windows, and when its own begins."""
         self.names = names
-        # Dates that move along with time are watched by how far they are from their window.
         self.moving = {
-            place for place, one in enumerate(readings)
-            if one.part == DATE and not _varies(one.values, run) < _varies(one.values - days, run)
-        }  # fmt: skip
+            k for k, one in enumerate(readings) if one.part == "date" and _moves(one.values, days)
+        }
         readings = self._from_windows(readings, days)
         self.ranks: list[Ranks] = []  # of each reading the ranks among its values
         self.levels: list[list[int]] = []  # of each reading the codes of levels that are watched
@@ -218,7 +213,7 @@ class Functions:
     ) -> Iterator[tuple[str, str, Values]]:
         """Of each row its average, rank, spread and shape, if it is far out, what others leave."""
         x, known = one.values, ~np.isnan(normal)
-        if one.part != DATE:
+        if one.part != "date":
             yield "average", one.part, x
         yield "mean", one.part, legendre(self.ranks[place].of(x))[0]
         # About the window's own mean: days whose means vary would else have spreads that vary with
@@ -267,11 +262,11 @@ def _counted(values: Floats) -> tuple[Floats, Index]:
     return np.unique(known if len(known) else np.zeros(1), return_counts=True)
 
 
-def _varies(values: Floats, run: Index) -> float:
-    """How far the means of runs of windows are apart."""
+def _moves(values: Floats, days: Floats) -> bool:
+    """Whether dates go on with time, at least half as fast: they are watched from their window."""
     known = ~np.isnan(values)
-    total, n = np.bincount(run[known], values[known]), np.bincount(run[known])
-    return float(np.ptp(total[n > 0] / n[n > 0])) if known.any() else 0.0
+    away = days[known] - days[known].mean() if known.any() else days[known]
+    return bool(away @ values[known] > away @ away / 2)
 
 
 def _solve(G: Floats, column: Index, left: Sequence[int]) -> Floats:

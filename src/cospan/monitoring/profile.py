@@ -10,17 +10,17 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from cospan.base.rows import Keys, row_keys
 from cospan.base.tables import plain
-from cospan.base.types import Bools, Data, Floats, Index, Option, Record, Values
+from cospan.base.types import Bools, Data, Floats, Index, Option, Record
 from cospan.data import EncodingPlan, Source, encode, notes_of, open_source
 from cospan.errors import InputError, ModelFileError, warn
 from cospan.evidence import Finding, Reading
@@ -36,7 +36,7 @@ from cospan.model_file import (
     write_parts,
 )
 
-from .functions import DATE, NEW, RUNS, SHARES, Functions, read_rows, some
+from .functions import NEW, RUNS, SHARES, Functions, read_rows, some
 from .windows import Codes, Every, Kept, Rows, as_every, read_windows, taken
 
 #: Rows that are kept of a reference, rows that are read by the plan at a time, and windows where
@@ -61,18 +61,13 @@ class Measured(NamedTuple):
 
     def take(self, at: Index | Bools) -> Measured:
         """Some of the windows."""
-        arrays: list[Any] = [one[at] for one in self]
-        return Measured(*arrays)
+        return Measured._make(one[at] for one in self)
 
     def joined(self, later: Measured) -> Measured:
         """With further windows, which take the place of those that are known."""
         old = self.take(~np.isin(self.codes, later.codes))
-        arrays: list[Any] = [np.concatenate(both) for both in zip(old, later, strict=True)]
-        return Measured(*arrays).take(np.argsort(np.concatenate([old.codes, later.codes])))
-
-    def tensors(self) -> dict[str, Values]:
-        """As a file holds them."""
-        return {name: np.ascontiguousarray(one) for name, one in self._asdict().items()}
+        both = Measured._make(np.concatenate(pair) for pair in zip(old, later, strict=True))
+        return both.take(np.argsort(both.codes))
 
     @classmethod
     def read(cls, read: Reader) -> Measured:
@@ -156,11 +151,10 @@ class Profile:
         plan, names = _plan(kept, read_as)
         place = np.repeat(np.arange(len(kept.codes)), np.diff(kept.edges))
         at = np.sort(np.random.default_rng(0).permutation(len(place))[:KEPT_ROWS])
-        windows = _own_windows(kept, plan, names, place, at, length)
-        return cls(
-            kept.name, taken(kept.rows, at), place[at], plan, names, length, time or "", read_as,
-            windows,
-        )  # fmt: skip
+        bare = Measured(kept.codes, kept.counts, kept.codes, *np.zeros((2, len(kept.codes), 0)))
+        rows, when = taken(kept.rows, at), time or ""
+        found = cls(kept.name, rows, place[at], plan, names, length, when, read_as, bare)
+        return replace(found, windows=found._measure_own(kept, place))
 
     @property
     def codes(self) -> Codes:
@@ -203,6 +197,19 @@ class Profile:
         X = np.where(never, 2 * windows.values / np.sqrt(np.maximum(n, 1)), X)
         return X, np.where(kinds == "average", 0.0, n)
 
+    def _measure_own(self, kept: Kept, place: Index) -> Measured:
+        """The reference's windows, each run by what the other runs leave open."""
+        read, run = self._read(kept.rows)[0], place * RUNS // len(kept.codes)
+        digests, days = _digests(_keys(read), kept.edges[:-1]), self.every.days(kept.codes)
+        read = [_lonely_are_new(one, place) for one in read]
+        found = []
+        for one in np.unique(run):
+            rows = np.flatnonzero(run == one)
+            at, starts = np.unique(place[rows], return_index=True)
+            found.append(self.functions.measure(some(read, rows), starts, days[at], int(one)))
+        values, n = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return Measured(kept.codes, kept.counts, digests, values, n)
+
     # ---- windows of other data -----------------------------------------------------------------
 
     def measure(self, kept: Kept) -> tuple[Measured, list[tuple[Finding, ...]]]:
@@ -210,8 +217,7 @@ class Profile:
         kind = f"an array of {len(self.names)} features" if self.plan is None else "a table"
         if kept.kind != kind:
             raise InputError(f"{kept.name} is {kept.kind}, and the reference is {kind}.")
-        schemas = set[tuple[str, ...]]().union(*kept.columns)
-        schema = {columns: list(self._schema(columns)) for columns in schemas}
+        schema = {x: list(self._schema(x)) for x in set[tuple[str, ...]]().union(*kept.columns)}
         parts, met = [], []
         bundle = kept.edges[1:] // READ_ROWS
         for group in np.unique(bundle):
@@ -271,7 +277,7 @@ class Profile:
         settings: Record = {name: plain(getattr(self, name)) for name in KEPT}
         settings["plan"] = None if self.plan is None else self.plan.to_dict()
         settings["every"] = str(self.every)
-        tensors = {**self.windows.tensors(), "place": self.place, **row_tensors(self.kept_rows)}
+        tensors = {**self.windows._asdict(), "place": self.place, **row_tensors(self.kept_rows)}
         return Parts(settings, tensors)
 
     @classmethod
@@ -315,37 +321,14 @@ def _plan(kept: Kept, read_as: Record) -> tuple[EncodingPlan | None, tuple[str, 
     assert plan is not None
     read = (*plan.used, *(plan[column] for column, _ in plan.watched))
     names = tuple(dict.fromkeys(column.name for column in read))
-    if all(plan[column].kind == DATE for column in names):
+    if all(plan[column].kind == "date" for column in names):
         raise InputError(f"{kept.name}: no column is left to watch; name some with columns=.")
     return plan, names
 
 
-def _own_windows(
-    kept: Kept,
-    plan: EncodingPlan | None,
-    names: tuple[str, ...],
-    place: Index,
-    at: Index,
-    every: Every,
-) -> Measured:
-    """The reference's windows, each run by what the other runs leave open."""
-    read, run = read_rows(kept.rows, plan, names, every.timed)[0], place * RUNS // len(kept.codes)
-    digests, days = _digests(_keys(read), kept.edges[:-1]), every.days(kept.codes)
-    functions = Functions(some(read, at), names, run[at], days[place[at]])
-    read = [_lonely_are_new(one, place) for one in read]
-    found = []
-    for one in np.unique(run):
-        rows = np.flatnonzero(run == one)
-        starts = np.flatnonzero(np.diff(place[rows], prepend=-1))
-        own = days[np.unique(place[rows])]
-        found.append(functions.measure(some(read, rows), starts, own, int(one)))
-    values, n = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return Measured(kept.codes, kept.counts, digests, values, n)
-
-
 def _keys(read: Sequence[Reading]) -> Keys:
     """Equal for equal rows, whatever their dates: those of a window may come again a day later."""
-    return row_keys([one.values for one in read if one.part != DATE])
+    return row_keys([one.values for one in read if one.part != "date"])
 
 
 def _digests(keys: Keys, starts: Index) -> Codes:
@@ -358,9 +341,7 @@ def _lonely_are_new(reading: Reading, place: Index) -> Reading:
     """Levels that one window alone has are new to it, as they would be in a later one."""
     if reading.levels is None or place[-1] == 0:
         return reading
-    values = reading.values
-    for code in range(len(reading.levels)):
-        at = place[values == code]
-        if len(at) and at[0] == at[-1]:
-            values = np.where(values == code, NEW, values)
-    return reading._replace(values=values)
+    both = np.unique(np.column_stack([reading.values, place]), axis=0)
+    level, windows = np.unique(both[:, 0], return_counts=True)
+    lonely = np.isin(reading.values, level[windows == 1])
+    return reading._replace(values=np.where(lonely, NEW, reading.values))

@@ -440,8 +440,13 @@ class Monitoring:
     def _parts(self) -> Parts:
         """What a file holds of it: the reference, and beside it the windows."""
         settings: Record = {name: plain(getattr(self, name)) for name in KEPT}
-        settings["met"] = [_written(self.met[code]) for code in self.measured.codes.tolist()]
-        windows = Parts(settings, self.measured.tensors())
+        met = [self.met[code] for code in self.measured.codes.tolist()]
+        sizes = [None if x.size is None else [*x.size.to_dict().values(), x.p] for x in met]
+        settings["met"] = [
+            {"findings": plain(one.findings), "size": plain(size)}
+            for one, size in zip(met, sizes, strict=True)
+        ]
+        windows = Parts(settings, self.measured._asdict())
         return self.reference.parts() | windows.inside("watched")
 
     @classmethod
@@ -458,14 +463,8 @@ class Monitoring:
         return cls(reference, measured, met, *(read.value(*one) for one in KEPT.items()))
 
 
-def _written(one: Window) -> Record:
-    """What a file holds of a window beside its numbers."""
-    size = None if one.size is None else (*one.size.to_dict().values(), one.p)
-    return {"findings": plain(one.findings), "size": plain(size)}
-
-
 def _as_written(told: Record) -> Record:
-    """The same as arguments of a window."""
+    """What a file holds of a window beside its numbers, as arguments of one."""
     known: list[Record] = [
         {k: tuple(x) if isinstance(x, list) else x for k, x in one.items() if x is not None}
         for one in told["findings"]
