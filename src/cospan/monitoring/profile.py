@@ -225,9 +225,8 @@ class Profile:
             edges = kept.edges[at[0] : at[-1] + 2]
             read, absurd = self._read(kept.rows[int(edges[0]) : int(edges[-1])])
             starts, keys = edges[:-1] - edges[0], _keys(read)
-            for k, n, own in zip(
-                at.tolist(), np.diff(edges).tolist(), np.split(keys, starts[1:]), strict=True
-            ):
+            for k, own in zip(at.tolist(), np.split(keys, starts[1:]), strict=True):
+                n = len(own)
                 found = [one for columns in sorted(kept.columns[k]) for one in schema[columns]]
                 odd = self._read(kept.of(k))[1] if absurd else {}
                 found += [Finding("absurd", c, a=0.0, b=float(x), rows=n) for c, x in odd.items()]
