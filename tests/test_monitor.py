@@ -357,7 +357,8 @@ def test_times_far_outside_are_a_finding_and_not_judged(profile, later):
     later.loc[range(10), "time"] = pd.Timestamp("2204-01-01")
     found = monitor(profile, later)
     assert len(found.windows) == 9
-    assert (found.windows[-1].status, kinds(found.windows[-1])) == ("few rows", {"far"})
+    assert (found.windows[-1].status, kinds(found.windows[-1])) == ("far outside", {"far"})
+    assert not any("too few rows" in line for line in found.sentences)
 
 
 def test_columns_that_come_go_or_change_their_type_are_findings(profile, later):

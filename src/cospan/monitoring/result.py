@@ -75,7 +75,7 @@ class Window:
         values), then what the comparison found.
     level : float
         The largest sum over its threshold: above 1 is an `alarm`. NaN where it is not judged.
-    status : {"judged", "few rows", "no data", "cannot judge yet"}
+    status : {"judged", "few rows", "far outside", "no data", "cannot judge yet"}
     columns : mapping of str to Held
         What each column holds: ``.mean``, or the shares of its ``.levels``, and ``.missing``.
     """
@@ -251,7 +251,7 @@ class Monitoring:
 
     @cached_property
     def _far(self) -> Bools:
-        """Windows with few rows, far outside the others in time."""
+        """Windows far outside the others in time."""
         codes, rows = self.measured.codes, self.measured.counts
         if not self.every.timed or not len(codes):
             return np.zeros(len(codes), dtype=bool)
@@ -286,7 +286,7 @@ class Monitoring:
         level, table = np.full(len(codes), np.nan), self.reference.functions.table
         level[judged] = levels
         few = counts < FEWEST_ROWS
-        why = np.where(few | self._far, "few rows", "cannot judge yet")
+        why = np.select([self._far, few], ["far outside", "few rows"], "cannot judge yet")
         why[judged] = "judged"
         made = {
             code: Window(code, self.every, findings=(Finding("no data"),)) for code in self._empty()
