@@ -75,8 +75,12 @@ class ArrayRows(Source):
         if not n_features:
             raise SourceError(f"{name}: its only column is the label; no feature is left.")
         self.image_shape = _image_shape(shape) if self._columns is None else None
-        dtype = float_type((array if self._lazy else to_numpy(array[:1, ...])).dtype, name)
-        super().__init__(name, options, (shape[0], n_features), dtype)
+        dtype = array.dtype if self._lazy else self._rows(slice(1), name).dtype
+        super().__init__(name, options, (shape[0], n_features), float_type(dtype, name))
+
+    def _rows(self, own: slice, name: str) -> Values:
+        with reading(name, "an array"):
+            return to_numpy(self._array[own, ...])
 
     def _blocks(self, size: int, met: list[Note]) -> Iterator[Chunk]:
         n_rows = int(self._array.shape[0])
@@ -85,7 +89,7 @@ class ArrayRows(Source):
             starts = np.cumsum((0, *self._array.chunks[0][:-1])).tolist()
         for start, stop in pairwise((*starts, n_rows)):
             own = slice(start, stop)
-            rows = to_numpy(self._array[own, ...])
+            rows = self._rows(own, self.name)
             rows = rows.reshape(len(rows), -1)
             labels = None if self._labels is None else self._labels[own]
             if self._label_column is not None:
@@ -102,7 +106,7 @@ def is_array(obj: object) -> bool:
     """Whether `obj` is an array of any library, or can be sliced like one (h5py, zarr)."""
     from cospan.base import arrays  # SciPy comes with it, which tables do not need
 
-    if arrays.is_array(obj) or _is_sparse(obj):
+    if arrays.is_array(obj) or is_sparse(obj):
         return True
     shape = getattr(obj, "shape", None)
     return isinstance(shape, tuple) and hasattr(obj, "dtype") and hasattr(obj, "__getitem__")
@@ -115,7 +119,7 @@ def to_numpy(array: Data) -> Values:
     if isinstance(array, np.ma.MaskedArray):
         floats = float_type(array.dtype, "array")
         return np.asarray(np.ma.filled(array.astype(floats), np.nan))
-    if _is_sparse(array):
+    if is_sparse(array):
         return np.asarray(array.toarray())
     if str(array.dtype).endswith("bfloat16"):
         # NumPy has no such type; float32 holds every one of its values.
@@ -135,7 +139,7 @@ def float_type(dtype: np.dtype, name: str) -> np.dtype:
     raise InputError(f"{name}: holds {kind or dtype}, and rows of real numbers are needed.")
 
 
-def _is_sparse(obj: object) -> bool:
+def is_sparse(obj: object) -> bool:
     """Whether it is a sparse array of SciPy's, which is imported where there is one."""
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(obj))

@@ -19,7 +19,7 @@ from cospan.base.text import first_line
 from cospan.base.types import Data, Option, Values
 from cospan.errors import InputError, SourceError
 
-from .arrays import ArrayRows, idx_rows, is_array, is_idx, npy_rows, npz_rows
+from .arrays import ArrayRows, idx_rows, is_array, is_idx, is_sparse, npy_rows, npz_rows
 from .images import ImageRows
 from .paths import (
     FORMATS,
@@ -195,11 +195,11 @@ def _opened(obj: Data, options: Options, name: str | None) -> Source | Table:
         raise InputError(
             f"A {type(obj).__name__} is one column and no table; to_frame() makes one of it."
         )
-    table = None if isinstance(obj, np.ndarray) else object_table(obj, options, name)
-    if table is not None:
+    array = isinstance(obj, np.ndarray) or is_sparse(obj)  # one of SciPy's is a dict, too
+    if not array and (table := object_table(obj, options, name)) is not None:
         return table
     if is_array(obj):
-        return ArrayRows(obj, options, name or "array")
+        return ArrayRows(obj.tocsr() if is_sparse(obj) else obj, options, name or "array")
     if isinstance(obj, list | tuple) or hasattr(obj, "__array__"):
         try:
             return ArrayRows(np.asarray(obj), options, name or "array")

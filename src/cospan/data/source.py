@@ -36,7 +36,7 @@ MAX_CHUNK_ROWS = 2**18
 LEARN_ROWS = 2**16
 #: Batches are joined to larger ones up to this much: each costs some microseconds for every column.
 JOINED_BYTES = 2**25
-#: The name under which pandas writes an index that has none; in text files it has none there.
+#: The name under which pandas writes an index that has none; in text files it is first, with none.
 INDEX = "__index_level_0__"
 #: No measurement is larger, and no mean or square of larger numbers can be trusted.
 LARGEST = 1e100
@@ -288,8 +288,6 @@ class Table:
     those that can be features.
     """
 
-    index = INDEX  # identifies rows where there is such a column
-
     def __init__(
         self, name: str, schema: pa.Schema, options: Options, n_rows: int | None = None
     ) -> None:
@@ -300,7 +298,8 @@ class Table:
             raise SourceError(
                 f"{name}: more than one column is called {listing(twice)}; rename them."
             )
-        self._beside = {"id": self.index} if self.index in names else {}
+        index = [name for i, name in enumerate(names) if name == INDEX or (not name and i == 0)]
+        self._beside = {"id": index[0]} if index else {}
         for one in ("label", "groups", "id_column"):
             asked = getattr(options, one)
             if isinstance(asked, str | int | np.integer):

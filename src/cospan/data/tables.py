@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -39,6 +40,8 @@ MAX_LINE_BYTES = 16 * BLOCK_BYTES
 #: A table of more columns is one that was written the wrong way round, or is not a table.
 MOST_COLUMNS = 50_000
 DELIMITERS = ",;\t|"
+#: What Python makes of bytes that are not UTF-8, with "surrogateescape".
+NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 TEXT = "CSV encoded as UTF-8"
 
@@ -217,19 +220,20 @@ class TextFiles(ArrowFiles):
     """
 
     kind = TEXT
-    index = ""
-    _delimiter, _header, _block = "", True, 0  # of the first file
+
+    def __init__(self, files: Sequence[Path], options: Options, name: str) -> None:
+        self._layouts: dict[Path, tuple[str, bool, list[str]]] = {}
+        self._block = BLOCK_BYTES
+        super().__init__(files, options, name)
 
     def _look_into(self, file: Path) -> tuple[pa.Schema, int | None]:
-        delimiter, header, names = _layout(file, self._said[file])
-        if not self._delimiter:
-            self._delimiter, self._header, self._block = delimiter, header, BLOCK_BYTES
+        self._layouts[file] = _layout(file, self._said[file])
         with opened_text(file) as stream:
             pieces = iter(lambda: stream.read(2**20), b"")
             marks = sum(bytes(piece).count(b'"') for piece in pieces)
         if marks % 2:  # one is never closed, or part of a value: 5" is a length
             self._find_fault(file, (), None)
-        return pa.schema([pa.field(column, pa.string()) for column in names]), None
+        return pa.schema([(column, pa.string()) for column in self._layouts[file][2]]), None
 
     def _read(self, file: Path, columns: list[str], size: int) -> Iterator[pa.RecordBatch]:
         """The file's batches; where a line is longer than a block, with larger ones from there."""
@@ -253,8 +257,7 @@ class TextFiles(ArrowFiles):
     def _find_fault(self, file: Path, columns: Sequence[str], cause: Exception | None) -> None:
         """Say which line and column of the file is wrong; nothing if none is."""
         own: list[str] = []  # the lines of one row
-        names: list[str] = []
-        said = self._said[file]
+        said, (delimiter, _, names) = self._said[file], self._layouts[file]
 
         def lines(text: IO[str]) -> Iterator[str]:
             while line := text.readline(MAX_LINE_BYTES):
@@ -265,7 +268,7 @@ class TextFiles(ArrowFiles):
 
         with opened_text(file) as stream:
             text = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
-            rows = csv.reader(lines(text), delimiter=self._delimiter, strict=True)
+            rows = csv.reader(lines(text), delimiter=delimiter, strict=True)
             while True:
                 own.clear()
                 line = rows.line_num + 1  # where a row begins; blank lines are no rows
@@ -274,7 +277,7 @@ class TextFiles(ArrowFiles):
                 except csv.Error as error:
                     if "larger than" in str(error) and len(own) == 1:
                         return
-                    fields = next(csv.reader(own[:1], delimiter=self._delimiter))
+                    fields = next(csv.reader(own[:1], delimiter=delimiter))
                     if "expected after" not in str(error):  # else text follows a closed mark
                         column = repr(names[len(fields) - 1]) if names[len(fields) - 1 :] else 1
                         raise SourceError(
@@ -285,15 +288,13 @@ class TextFiles(ArrowFiles):
                     return
                 if not fields:
                     continue
-                names = names or (fields if self._header else [f"f{i}" for i in range(len(fields))])
                 if len(fields) != len(names):
                     raise SourceError(
                         f"{said}: line {line} has {len(fields)} fields where the first line has "
-                        f"{len(names)}."
+                        f"{len(names)}; mend it, or take out what stands above the names."
                     ) from cause
                 for name, field in zip(names, fields, strict=True):
-                    wrong = any("\udc80" <= character <= "\udcff" for character in field)
-                    if not field.isascii() and name in columns and wrong:
+                    if name in columns and NOT_UTF8.search(field):
                         raise SourceError(
                             f"{said}: column {name!r} holds text in line {line} that is not UTF-8; "
                             "save the file as UTF-8, or leave the column out with drop=."
@@ -301,14 +302,13 @@ class TextFiles(ArrowFiles):
 
     def _open(self, file: Path, columns: Sequence[str]) -> arrow_csv.CSVStreamingReader:
         """A reader of these columns as text."""
+        delimiter, header, _ = self._layouts[file]
         return arrow_csv.open_csv(
             opened_text(file),
             read_options=arrow_csv.ReadOptions(
-                block_size=self._block, autogenerate_column_names=not self._header
+                block_size=self._block, autogenerate_column_names=not header
             ),
-            parse_options=arrow_csv.ParseOptions(
-                delimiter=self._delimiter, newlines_in_values=True
-            ),
+            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(
                 include_columns=list(columns),
                 column_types=dict.fromkeys(columns, pa.string()),
@@ -344,18 +344,22 @@ def _layout(file: Path, said: str) -> tuple[str, bool, list[str]]:
         raise SourceError(f"{said}: is not a text file, so it cannot be read as CSV.")
     if not lines:
         raise SourceError(f"{said}: holds nothing but blank space.")
-    text = head.decode("utf-8-sig", "replace")
-    line = lines[0].decode("utf-8-sig", "replace")
-    delimiter = max(DELIMITERS, key=line.count)
-    if line.count(delimiter) >= MOST_COLUMNS:
+    text = head.decode("utf-8-sig", "surrogateescape")
+    # A mark between quotation marks, or in one of the lines alone, divides nothing.
+    bare = [re.sub(rb'"[^"]*"', b"", line).decode("latin-1") for line in lines]
+    marks = {mark: [line.count(mark) for line in bare] for mark in DELIMITERS}
+    delimiter = max(DELIMITERS, key=lambda mark: (min(marks[mark]), marks[mark][0]))
+    if marks[delimiter][0] >= MOST_COLUMNS:
         raise SourceError(
-            f"{said}: its first line has {line.count(delimiter) + 1:,} columns, and at most "
+            f"{said}: its first line has {marks[delimiter][0] + 1:,} columns, and at most "
             f"{MOST_COLUMNS:,} are read from text; see whether rows and columns are exchanged, or "
             "save it as an array (.npy) or as Parquet."
         )
     with reading(said, TEXT):
         rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
         fields = next(row for row in rows if row)
+    if NOT_UTF8.search("".join(fields)):
+        raise SourceError(f"{said}: its first line is not UTF-8; save the file as UTF-8.")
     counting = [str(i) for i in range(len(fields))]
     counted = len(fields) > 1 and fields in (counting, ["", *counting[:-1]])
     header = counted or not all(is_number(field) for field in fields)
