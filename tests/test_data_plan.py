@@ -38,6 +38,11 @@ def encoded(column, **options):
         (["1.234,5", "1.000", "2,25"], "comma", [1234.5, 1000, 2.25]),
         (["1,234", "1,234,567", "5"], "thousands", [1234, 1234567, 5]),
         (["1,234", "12.5"], "thousands", [1234, 12.5]),
+        (["1 234.5", "12", "1\u202f234\u202f567"], "point", [1234.5, 12, 1234567]),
+        (["1 234,5", "12", "-1'234"], "comma", [1234.5, 12, -1234]),
+        (["5%", "12.5 %", "-0.5%"], "point %", [5, 12.5, -0.5]),
+        (["$1,234.50", "-$5", "$ 7"], "thousands $", [1234.5, -5, 7]),
+        (["1.234,50 €", "7 €"], "comma €", [1234.5, 7]),
         (["1970-01-03", "1970-01-01T12:00:00Z"], "iso date", [2, 0.5]),
         (["1970-01-01 06:00", "1970-01-01T01:00:00+0100"], "iso date", [0.25, 0]),
         (["2.1.1970", "31.12.1969"], "day.month.year", [1, -1]),
@@ -307,6 +312,19 @@ def test_asked_for_is_taken():
 
 
 # Options -------------------------------------------------------------------------------------
+
+
+def test_signs_are_never_mixed():
+    euros, dollars = [f"€{i}.5" for i in range(40)], [f"${i}.5" for i in range(40)]
+    for sets in ((euros, dollars), (euros[:20] + dollars[20:],) * 2):
+        plan = encode([open_source({"x": each, "y": range(40)}) for each in sets])[0].plan
+        assert plan["x"].kind == "left out"
+    assert plan_of(euros, [i + 0.5 for i in range(40)])["x"].reading == "point €"
+
+
+def test_asked_for_as_numbers_and_none_is_said():
+    source = open_source({"x": ["5 kg", "6 kg"], "y": [1, 2]}, numeric=["x"])
+    assert encode([source])[0].plan["x"].reason == "it holds no numbers"
 
 
 def test_forced_kinds_and_dropped_columns():

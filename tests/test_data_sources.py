@@ -20,7 +20,7 @@ from PIL import Image
 from scipy import sparse
 
 from cospan.data.source import CHUNK_BYTES
-from cospan.errors import CospanWarning, InputError
+from cospan.errors import CospanWarning, InputError, SourceError
 from opened import opened as open_source
 
 N, H, W = 23, 2, 3
@@ -345,6 +345,47 @@ def test_rows_without_a_label_belong_to_no_class():
     chunk = open_source(table, label="y").read()
     np.testing.assert_array_equal(chunk.labels, [1, 1])
     assert chunk.labels.dtype.kind == "i"
+
+
+WRITINGS = {
+    "semicolons in a line of names with commas": 'x;"y (m, km, mi)";kind\n1.5;2;"a, b, c"\n2;3;d\n',
+    "bare commas in the names": 'x;y (m, km, mi);kind\n1.5;2;"a, b, c"\n2;3;d\n',
+    "a mark of the order of bytes": '\ufeff"x","y (m, km, mi)",kind\n1.5,2,"a, b, c"\n2,3,d\n',
+    "line ends of old": 'x|y (m, km, mi)|kind\r1.5|2|"a, b, c"\r2|3|d\r',
+}
+
+
+@pytest.mark.parametrize("writing", WRITINGS)
+def test_the_delimiter_is_what_divides_both_first_lines(writing, tmp_path):
+    (tmp_path / "x.csv").write_text(WRITINGS[writing], newline="")
+    source = open_source(tmp_path / "x.csv")
+    assert source.feature_names == ("x", "y (m, km, mi)", "kind = a, b, c", "kind = d")
+    np.testing.assert_array_equal(source.read().rows, [[1.5, 2, 1, 0], [2, 3, 0, 1]])
+
+
+def test_each_file_of_a_folder_has_its_own_delimiter(tmp_path):
+    (tmp_path / "1.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "2.csv").write_text("b;a\n4;3\n")
+    np.testing.assert_array_equal(open_source(tmp_path).read().rows, [[1, 2], [3, 4]])
+
+
+def test_only_a_first_column_without_a_name_is_an_index(tmp_path):
+    (tmp_path / "x.csv").write_text("a,,b\n1.5,7.5,2\n2.5,8,3\n")
+    source = open_source(tmp_path / "x.csv")
+    assert source.feature_names == ("a", "", "b")
+    np.testing.assert_array_equal(source.read().ids, [0, 1])
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia", "dok", "lil"])
+def test_sparse_arrays_of_every_form_are_read(form):
+    matrix = sparse.csr_matrix(np.where(NUMBERS > 0, NUMBERS, 0)).asformat(form)
+    np.testing.assert_array_equal(open_source(matrix).read().rows, matrix.toarray())
+
+
+def test_what_cannot_be_sliced_is_one_sentence():
+    with pytest.raises(SourceError, match=r"A: cannot be read as an array \(") as caught:
+        open_source(torch.eye(3).to_sparse(), name="A")
+    assert "\n" not in str(caught.value)
 
 
 # Missing values --------------------------------------------------------------------------------

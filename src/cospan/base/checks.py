@@ -98,25 +98,22 @@ def _as_array(X: Data, name: str) -> Array:
         raise InputError(f"{name} is a {remedy}")
     if is_array(X):
         return np.asarray(X) if isinstance(X, np.ma.MaskedArray) else X
-    if hasattr(X, "column_names") and hasattr(X, "to_pandas"):  # pyarrow.Table
-        columns = [column.to_numpy() for column in X.columns]
-        _check_columns(X.column_names, [column.dtype for column in columns], name)
-        return np.column_stack(columns) if columns else np.empty((len(X), 0))
     try:
         array = np.asarray(X)
     except ValueError:
         raise InputError(
             f"{name} has rows of different lengths; every row needs the same number of features."
         ) from None
-    if array.dtype.kind in "biufc" or feature_names_of(X) is None:
+    names = feature_names_of(X)
+    if array.dtype.kind in "biufc" or names is None:
         return array
     if hasattr(X, "iloc"):  # pandas and its kin: one missing value makes an object of everything
         _check_columns(X.columns, X.dtypes, name)
         plain = [getattr(dtype, "numpy_dtype", dtype) for dtype in X.dtypes]
         single = all(dtype in (np.float16, np.float32) for dtype in plain)
         return np.asarray(X.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan))
-    columns = [np.asarray(X[label]) for label in X.columns]
-    _check_columns(X.columns, [column.dtype for column in columns], name)
+    columns = [np.asarray(X[label]) for label in names]
+    _check_columns(names, [column.dtype for column in columns], name)
     return np.column_stack([column.astype(np.float64) for column in columns])
 
 

@@ -24,7 +24,7 @@ from cospan.errors import needed
 
 __all__ = [
     "AMBIGUOUS", "PARTS", "PLAIN", "READINGS", "ZONE", "arrow_csv", "as_texts", "boolean_pair",
-    "chosen", "coded", "common_float", "decoded", "family", "hours_of", "numbers", "one_batch",
+    "chosen", "coded", "decoded", "family", "hours_of", "numbers", "one_batch",
     "pa", "parsed", "pc", "plain_batch", "plain_schema", "plain_values", "pq", "text_parts",
     "truths", "values_of",
 ]  # fmt: skip
@@ -58,7 +58,7 @@ else:
 MISSING_TEXTS = (
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
     "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null", "<NA>", "NaT",
-    "?", ".", "-", "--",
+    "?", ".", "-", "--", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!",
 )  # fmt: skip
 #: Pairs of words for false and true, in lower case.
 BOOLEANS = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("off", "on"))
@@ -142,12 +142,6 @@ def decoded(array: pa.Array) -> pa.Array:
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
-def common_float(types: Collection[pa.DataType]) -> np.dtype:
-    """float32 when every column is float32 or float16, else float64."""
-    small = all(pa.types.is_float32(type_) or pa.types.is_float16(type_) for type_ in types)
-    return np.dtype(np.float32 if small else np.float64)
-
-
 def numbers(array: pa.Array) -> Floats:
     """Numbers, truth values, dates (days since 1970) and durations (days); NaN where missing."""
     if family(array.type) in ("date", "duration"):
@@ -221,14 +215,10 @@ def as_texts(values: pa.Array) -> pa.Array:
     if family(values.type) == "text":
         return values
     if pa.types.is_floating(values.type) or pa.types.is_decimal(values.type):
-        return pa.array([_number_text(value) for value in numbers(values).tolist()], pa.string())
+        each = numbers(values)
+        texts = [str(int(x)) if x.is_integer() else repr(x) for x in each.tolist()]
+        return pa.array(texts, pa.string(), mask=np.isnan(each))
     return pc.cast(values, pa.string())
-
-
-def _number_text(value: float) -> str | None:
-    if value != value:
-        return None
-    return str(int(value)) if value.is_integer() else repr(value)
 
 
 def plain_values(array: pa.Array, kind: str) -> Floats | None:
@@ -318,6 +308,7 @@ def _clock(texts: pa.Array) -> pa.Array:
 
 _DIGITS = r"(?:\d+\.?\d*|\.\d+)"
 _POWER = r"(?:[eE][+-]?\d+)?"
+_GAP = "[ \u00a0\u202f'’]"  # between thousands, where it is no comma
 _FIELDS = {"day": r"(0?[1-9]|[12]\d|3[01])", "month": r"(0?[1-9]|1[0-2])", "year": r"(\d{4})"}
 _HOURS, _MINUTES = r"(?:[01]?\d|2[0-3])", r":[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?"
 _TIME = rf"(?:{_HOURS}{_MINUTES}|(?:0?[1-9]|1[0-2]){_MINUTES} ?[AaPp][Mm])"
@@ -347,18 +338,38 @@ _DATES = (
     "year/month/day", "day.month.year", "day/month/year", "month/day/year",
     "day-month-year", "month-day-year",
 )  # fmt: skip
-READINGS = {
-    "point": Reading("number", rf"^[+-]?(?:{_DIGITS}{_POWER}|(?i:inf|infinity))$", _floats),
+_NUMBERS = {
+    "point": Reading(
+        "number",
+        rf"[+-]?(?:[1-9]\d{{0,2}}(?:{_GAP}\d{{3}})+(?:\.\d+)?|{_DIGITS}{_POWER}|(?i:inf|infinity))",
+        lambda texts: _floats(texts, (_GAP, "")),
+    ),
     "comma": Reading(
         "number",
-        rf"^[+-]?(?:\d{{1,3}}(?:\.\d{{3}})+|\d+)(?:,\d+)?{_POWER}$",
-        lambda texts: _floats(texts, (r"\.", ""), (",", ".")),
+        rf"[+-]?(?:\d{{1,3}}(?:(?:\.|{_GAP})\d{{3}})+|\d+)(?:,\d+)?{_POWER}",
+        lambda texts: _floats(texts, (rf"\.|{_GAP}", ""), (",", ".")),
     ),
     "thousands": Reading(
         "number",
-        r"^[+-]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?$",
+        r"[+-]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?",
         lambda texts: _floats(texts, (",", "")),
     ),
+}
+
+
+def _with_sign(plain: Reading, sign: str) -> Reading:
+    """Numbers with a sign before or behind each: $5, -$5, 5 %."""
+    mark = rf"{_GAP}?[{sign}]{_GAP}?"
+    pattern = rf"^(?:[+-]?{mark}{plain.pattern}|{plain.pattern}{mark})$"
+    return Reading("number", pattern, lambda texts: plain.numbers(_replaced(texts, (mark, ""))))
+
+
+READINGS = {
+    **{name: how._replace(pattern=f"^{how.pattern}$") for name, how in _NUMBERS.items()},
+    # A column has one sign or none: 5 dollars are not 5 euros.
+    **{
+        f"{name} {sign}": _with_sign(how, sign) for name, how in _NUMBERS.items() for sign in "%$€£"
+    },
     "iso date": Reading(
         "date",
         rf"^\d{{4}}-\d\d-\d\d(?:[ T]{_HOURS}{_MINUTES}(?:Z|[+-]\d\d:?(?:\d\d)?)?)?$",
@@ -395,11 +406,9 @@ def chosen(fitting: Collection[str]) -> str:
     >>> chosen({"point", "thousands"}), chosen({"comma", "thousands"}), chosen(set())
     ('point', 'ambiguous', '')
     """
-    if "point" in fitting:  # without a comma the other number readings mean the same, or less
-        return "point"
-    if len(fitting) > 1:
-        return AMBIGUOUS
-    return next(iter(fitting), "")
+    # Without a comma the other number readings mean the same, or less.
+    best = [name for name in fitting if name.startswith("point")] or [*fitting]
+    return AMBIGUOUS if len(best) > 1 else "".join(best)
 
 
 # ---- how texts are written ---------------------------------------------------------------------

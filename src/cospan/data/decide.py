@@ -61,10 +61,6 @@ CONSTANT, FEWEST_ROWS = 0.99, 10
 #: its last digits depend on how rows were cut into blocks, and a plan must not.
 FILL_DIGITS = 10
 MINUTES = 24 * 60
-#: What a change of type calls values of a family.
-_CALLED = {
-    "number": "a number", "boolean": "a truth value", "date": "a date", "duration": "a duration",
-}  # fmt: skip
 
 Parts = Sequence[Held]
 
@@ -85,7 +81,8 @@ def decide_column(
     category = column.kind == "category"
     if not category and not any(part.numbers(column).count for part in parts):
         absurd = any(part.numbers(column).absurd for part in parts)
-        return _left(column.name, ABSURD if absurd else EMPTY), None
+        empty = f"{HOLDS} no numbers" if _texts(parts) else EMPTY
+        return _left(column.name, ABSURD if absurd else empty), None
     if len(parts) > 1 and not asked and not parts[0].forced:
         if column.kind == "date" and _times_apart(column, parts):
             return ColumnPlan(column.name, "time", TIMES, column.reading), None
@@ -236,7 +233,7 @@ def _retyped(parts: Parts, names: Sequence[str]) -> tuple[ColumnPlan, SchemaChan
     held: dict[str, str] = {}
     for part, name in zip(parts, names, strict=True):
         if part.values is not None:
-            held[name] = _CALLED[part.family]
+            held[name] = f"a {part.family}"
         elif part.count:
             held[name] = "text"
     column = parts[0].name

@@ -22,7 +22,6 @@ from cospan.errors import InputError, Note
 from .columns import (
     PLAIN,
     coded,
-    common_float,
     family,
     hours_of,
     numbers,
@@ -35,7 +34,7 @@ from .columns import (
 )
 from .decide import clock_of, decide_column, shortened, spans_of
 from .learn import learn_table, only_in_some
-from .plan import DROPPED, PLURALS, SCHEMA, ColumnPlan, EncodingPlan, SchemaChange, SetProfile
+from .plan import DROPPED, KINDS, SCHEMA, ColumnPlan, EncodingPlan, SchemaChange, SetProfile
 from .source import Chunk, Source, Table, absurd, all_usual, listing, require
 
 
@@ -211,10 +210,10 @@ class EncodedRows(Source):
         changes: tuple[SchemaChange, ...],
         name: str,
     ) -> None:
-        dtype = np.dtype(np.float64)
-        if all(c.kind == "number" and not c.reading for c in plan.used):
-            own = {c.name for c in plan.used}
-            dtype = common_float([field.type for field in table.schema if field.name in own])
+        own = {c.name for c in plan.used}
+        types = {str(field.type) for field in table.schema if field.name in own}
+        small = all(c.kind == "number" and not c.reading for c in plan.used)
+        dtype = np.dtype(np.float32 if small and types <= {"float", "halffloat"} else np.float64)
         super().__init__(name, table.options, (table.n_rows, plan.n_features), dtype)
         self.plan, self.profiles, self.feature_names = plan, profiles, plan.feature_names
         self._clean = plan.filled
@@ -390,7 +389,7 @@ class Encoder:
         for column, n in self.unseen.items():
             kind, text = self.plan[column].kind, self.examples[column][:40]
             values = f"{self.source}: {n:,} values of {column!r}, such as {text!r},"
-            said = f"do not read as {kind if kind in PLURALS else 'date'} and count as missing"
+            said = f"do not read as {kind if kind in KINDS else 'date'} and count as missing"
             if kind == "category":
                 said = "are levels that the sets do not have and count as none of the known levels"
             found.append(Note("values unknown", f"{values} {said}."))

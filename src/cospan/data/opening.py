@@ -191,10 +191,6 @@ def _opened(obj: Data, options: Options, name: str | None) -> Source | Table:
         return _open_stdin(options)
     if isinstance(obj, str | os.PathLike):
         return _open_path(os.fspath(obj), options)
-    if getattr(obj, "ndim", 0) == 1 and hasattr(obj, "to_frame"):
-        raise InputError(
-            f"A {type(obj).__name__} is one column and no table; to_frame() makes one of it."
-        )
     array = isinstance(obj, np.ndarray) or is_sparse(obj)  # one of SciPy's is a dict, too
     if not array and (table := object_table(obj, options, name)) is not None:
         return table

@@ -22,15 +22,8 @@ from cospan.errors import InputError, Note
 
 from .columns import PARTS
 
-#: What makes features: the kinds of columns, one and several.
-PLURALS = {
-    "number": "numbers",
-    "boolean": "booleans",
-    "category": "categories",
-    "date": "dates",
-    "time of day": "times of day",
-    "duration": "durations",
-}
+#: What makes features.
+KINDS = ("number", "boolean", "category", "date", "time of day", "duration")
 APART = ("time", "set aside")  # what would separate the sets whatever else changed
 #: Made columns are named after levels; longer levels are cut in the name, never in the plan.
 NAME_LENGTH = 60
@@ -71,7 +64,7 @@ class ColumnPlan:
 
     @property
     def used(self) -> bool:
-        return self.kind in PLURALS
+        return self.kind in KINDS
 
     @cached_property
     def features(self) -> tuple[str, ...]:
@@ -256,7 +249,7 @@ def _column(content: Mapping[str, Option]) -> ColumnPlan:
     )
     texts = all(isinstance(text, str) for text in (*column.levels, *column.of))
     words = column.kind != "boolean" or len(column.levels) in (0, 2)
-    if not (right and texts and words and column.kind in (*PLURALS, *APART, "left out")):
+    if not (right and texts and words and column.kind in (*KINDS, *APART, "left out")):
         raise ValueError(f"column {column.name!r}")
     numbers = tuple(float(value) for value in column.fill)
     if not np.isfinite(numbers).all() or (numbers and len(numbers) != len(column.features)):
