@@ -213,14 +213,20 @@ BAD = {
     "parquet called csv": bad(lambda t: parquet(t, name="x.csv"), "not begin like text"),
     "parquet without rows": bad(lambda t: parquet(t, TABLE.slice(0, 0)), "x.parquet", "no rows"),
     "truncated arrow": bad(truncated_arrow, "x.arrow"),
-    "files with different columns": bad(
-        lambda t: two_tables(t, TABLE.drop_columns(["b"])), "1.parquet", "'b'"
-    ),
     "file with another type": bad(
         lambda t: two_tables(t, pa.table({"a": ["x"], "b": [1.0], "y": ["cat"]})),
-        "'a'",
+        "Field a",
         "1.parquet",
         label="y",
+    ),
+    "file with another type of dates": bad(
+        lambda t: (
+            parquet(t, pa.table({"d": pa.array([1], pa.date32())}), "0.parquet"),
+            parquet(t, pa.table({"d": pa.array([1], pa.timestamp("us"))}), "1.parquet"),
+            t,
+        )[2],
+        "Field d",
+        "1.parquet",
     ),
     "no column left": bad(
         lambda t: parquet(t, pa.table({"y": [f"name {i}" for i in range(20)]})),

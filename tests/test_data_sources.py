@@ -369,6 +369,20 @@ def test_each_file_of_a_folder_has_its_own_delimiter(tmp_path):
     np.testing.assert_array_equal(open_source(tmp_path).read().rows, [[1, 2], [3, 4]])
 
 
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "csv"])
+def test_what_some_files_of_a_folder_lack_is_missing_there(kind, tmp_path):
+    write = {"parquet": pq.write_table, "arrow": feather.write_feather, "csv": pa_csv.write_csv}
+    write[kind](pa.table({"a": [1.5, 2], "town": ["Rome", "Oslo"]}), str(tmp_path / f"1.{kind}"))
+    write[kind](pa.table({"b": [5], "a": [3]}), str(tmp_path / f"2.{kind}"))
+    write[kind](pa.table({"c": [7]}), str(tmp_path / f"3.{kind}"))
+    rows = pd.DataFrame(
+        open_source(tmp_path).read().rows, columns=open_source(tmp_path).feature_names
+    )
+    for name, gaps in (("a", 1), ("town", 2), ("b", 3), ("c", 3)):
+        assert rows[f"{name} is missing"].sum() == gaps
+    np.testing.assert_array_equal(rows["a"][:3], [1.5, 2, 3])
+
+
 def test_only_a_first_column_without_a_name_is_an_index(tmp_path):
     (tmp_path / "x.csv").write_text("a,,b\n1.5,7.5,2\n2.5,8,3\n")
     source = open_source(tmp_path / "x.csv")

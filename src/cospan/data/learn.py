@@ -26,8 +26,6 @@ from .source import CHUNK_BYTES, LEARN_ROWS, Chunk, Table, absurd, all_usual, jo
 SAMPLE_ROWS, SAMPLE_BYTES = 2**18, 2**26
 #: Different texts that a profile counts, at most.
 MOST_LEVELS = 4096
-#: Values among which the commonest one is looked for, where nearly all are that one.
-PROBED = 101
 #: A reading that fits none of so many different texts is given up: stray words are few.
 HOPELESS = 1000
 #: Classes of one table that are learned apart; with more, all rows are learned as one set.
@@ -208,8 +206,8 @@ class Held:
         found = self.numbers(column)
         if not found.count:
             return "", 0, 0
-        first = np.sort(found.values[:PROBED])
-        common = first[(len(first) - 1) // 2]
+        middle = (len(found.values) - 1) // 2
+        common = np.partition(found.values, middle)[middle]
         if found.weights is not None:
             common = found.values[found.weights.argmax()]
         same, weights = found.values == common, found.weights

@@ -24,7 +24,7 @@ from cospan.errors import InputError, SourceError
 
 from .columns import MISSING_TEXTS, arrow_csv, decoded, family, pa, plain_schema, pq
 from .paths import STDIN, reading
-from .source import INDEX, Table, listing
+from .source import INDEX, Table
 
 if TYPE_CHECKING:
     from .opening import Options
@@ -141,24 +141,37 @@ class ArrowFiles(Table):
 
     def __init__(self, files: Sequence[Path], options: Options, name: str) -> None:
         self._said = {file: STDIN if name == STDIN else str(file) for file in files}
+        self._names: dict[Path, dict[str, None]] = {}
         n_rows: int | None = 0
         schema: pa.Schema | None = None
         for file, said in self._said.items():
             with reading(said, self.kind):
                 own, rows = self._look_into(file)
-                str(own.names)  # names that are no text come to light here, not later
+                # Names that are no text come to light here, not later.
+                self._names[file] = dict.fromkeys(own.names)
             n_rows = None if rows is None or n_rows is None else n_rows + rows
-            schema = own if schema is None else _united(schema, own, file, files[0])
+            own = plain_schema(own)
+            try:
+                schema = schema and pa.unify_schemas([schema, own], promote_options="permissive")
+            except pa.ArrowException as error:
+                raise SourceError(
+                    f"{file}: does not go with {files[0].name} ({first_line(error)}); give each "
+                    "column one type in all files."
+                ) from error
+            schema = schema or own
         if n_rows == 0:
             raise SourceError(f"{name}: has no rows.")
         super().__init__(name, schema, options, n_rows)
 
     def _batches(self, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
         for file, said in self._said.items():
+            own = [c for c in columns if c in self._names[file]] or [*self._names[file]][:1]
             with reading(said, self.kind):
-                for batch in self._read(file, list(columns), size):
+                for batch in self._read(file, own, size):
                     # Offsets beyond their buffer would end the process, not only this function.
                     batch.validate(full=self.kind != TEXT)
+                    for lacking in [c for c in columns if c not in self._names[file]]:
+                        batch = batch.append_column(lacking, pa.nulls(len(batch)))
                     yield batch
 
     def _look_into(self, file: Path) -> tuple[pa.Schema, int | None]:
@@ -371,22 +384,3 @@ def _layout(file: Path, said: str) -> tuple[str, bool, list[str]]:
 def _filled(text: bytes) -> list[bytes]:
     """The first two lines that are not blank."""
     return list(islice((line for line in text.splitlines() if line.strip()), 2))
-
-
-def _united(first: pa.Schema, other: pa.Schema, file: Path, first_file: Path) -> pa.Schema:
-    """One schema for two files; a column with two number types is read as float64."""
-    absent = [name for name in first.names if name not in set(other.names)]
-    if absent:
-        raise SourceError(f"{file}: lacks column {listing(absent)}, which {first_file.name} has.")
-    first, other = plain_schema(first), plain_schema(other)
-    for i, field in enumerate(first):
-        type_ = other.field(field.name).type
-        kinds = {family(type_), family(field.type)}
-        if len(kinds) > 1 and kinds & {"number", "boolean"}:
-            raise SourceError(
-                f"{file}: column {field.name!r} holds {type_}, where {first_file.name} has "
-                f"{field.type}."
-            )
-        if type_ != field.type and kinds == {"number"}:
-            first = first.set(i, pa.field(field.name, pa.float64()))
-    return first
