@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cospan.base.text import share_text
+from cospan.base.tolerance import NOT_ZERO
 from cospan.base.types import Floats
 from cospan.evidence import Size
 
@@ -167,6 +168,19 @@ def hills(scores: Sequence[Floats], names: Names) -> Chart:
     return made.chart()
 
 
+def cloud(x: Floats, y: Floats, own: Sequence[int], said: Sequence[str], names: Names) -> Chart:
+    """Rows of two sets as dots: the farther apart the clouds, the larger the difference."""
+    made = Drawing(440, 272, f"Rows of {names[0]} (filled) and {names[1]} (rings)", scaled=True)
+    places = []
+    for v, room in ((x, 424.0), (-y, 232.0)):
+        low, high = np.quantile(v, ENDS)
+        places.append(8 + room * (np.clip(v, low, high) - low) / max(high - low, NOT_ZERO))
+    for left, top, k, words in zip(*places, own, said, strict=True):
+        made.dot(left, top, 3.5, "ring" if k else "da", words)
+    made.ends(266, f"← looks like {short(names[0])}", f"looks like {short(names[1])} →")
+    return made.chart()
+
+
 def _smooth(values: Floats, grid: Floats, spread: float) -> Floats:
     """A smooth density on a grid; mass beyond the ends is mirrored by what is missing there."""
     edges = np.linspace(grid[0], grid[-1], 257)
@@ -179,14 +193,14 @@ def _smooth(values: Floats, grid: Floats, spread: float) -> Floats:
 
 def ruler(size: Size, usual: tuple[float, float] | None = None) -> Chart:
     """The size on a scale from guessing to certain; `usual` is where windows are anyway."""
-    title = f"Size {size:.2f}, interval {size.low:.2f} to {size.high:.2f}, on a scale from 0.5 to 1"
+    said = f"95% interval {size.low:.4g} to {size.high:.4g}"
+    title = f"Size {size:.4g}, {said}, on a scale from 0.5 to 1"
     marks, word = [Mark("gr", 0, 1)], "windows without an alarm"
     if usual is not None:
-        said = f"{word}: {usual[0]:.2f} to {usual[1]:.2f}"
-        marks.append(Mark("fa", _scaled(usual[0]), _scaled(usual[1]), hover=said))
-    said = f"95% interval {size.low:.3f} to {size.high:.3f}"
+        ends = f"{word}: {usual[0]:.2f} to {usual[1]:.2f}"
+        marks.append(Mark("fa", _scaled(usual[0]), _scaled(usual[1]), hover=ends))
     marks.append(Mark("iv", _scaled(size.low), _scaled(size.high), hover=said))
-    marks.append(Mark("ink", _scaled(size), None, 14, f"{size:.3f}"))
+    marks.append(Mark("ink", _scaled(size), None, 14, f"{size:.4g}"))
     made = lanes(title, [("", marks, "")], 440, 56, scaled=True)
     if usual is not None:
         made.text(max(220 * (_scaled(usual[0]) + _scaled(usual[1])), 84), 14, word, "xa", "middle")
@@ -298,9 +312,12 @@ def bars(values: Sequence[float], names: Names, words: Words, title: str) -> Cha
 
 def by_another(
     x: Sequence[Floats], y: Sequence[Floats], levels: Sequence[str] | None, names: Names,
-    title: str, words_x: Words, words_y: Words, width: float = 216,
+    title: str, words_x: Words, words_y: Words, width: float = 216, last: str = "",
 ) -> Chart | None:  # fmt: skip
-    """The average of a number along another, or in the most frequent levels, of two sets."""
+    """The average of a number along another, or in the most frequent levels, of two sets.
+
+    The values of the last level are said: it is `last`, where that has a value.
+    """
     both = np.concatenate(x)
     if levels is None:
         edges = np.unique(np.nanquantile(both, np.linspace(*ENDS, 11))) if len(both) else both
@@ -313,7 +330,10 @@ def by_another(
     bins = np.flatnonzero(~np.isnan(means).any(axis=0))
     if levels is not None:
         counts = np.histogram(both, edges)[0]
+        named = np.array([one == last for one in labels])
+        counts = np.where(named, np.inf, counts)
         bins = bins[np.argsort(-counts[bins], kind="stable")[:AVERAGED]]
+        bins = bins[np.argsort(named[bins], kind="stable")]
     means = means[:, bins]
     if len(bins) < 2 or np.ptp(means) == 0:
         return None
@@ -323,8 +343,8 @@ def by_another(
     gap = 0 if levels is None else 4
     _steps(made, bottom, shown, means.tolist(), names, words_y, low=low, gap=gap, right=40)
     ends = words_x(float(edges[0])), words_x(float(edges[-1]))
-    first, last = ends if levels is None else (short(shown[0], 13), short(shown[-1], 13))
-    made.ends(bottom + 16, first, last, width - 40)
+    ends = ends if levels is None else (short(shown[0], 13), short(shown[-1], 13))
+    made.ends(bottom + 16, *ends, width - 40)
     return made.chart()
 
 

@@ -22,8 +22,8 @@ from cospan.base.text import (
 from cospan.base.types import Floats
 from cospan.comparison import Comparison
 from cospan.evidence import OTHER, FeatureChange, Finding, PairChange
-from cospan.wording.findings import SHARED, TIMES, sentence, set_names, value_text
-from cospan.wording.results import changed_in, smallest_words
+from cospan.wording.findings import SHARED, TIMES, sentence, set_labels, value_text
+from cospan.wording.results import changed_in, nameless, smallest_words
 
 from . import charts
 from .charts import LOOKS, short
@@ -61,10 +61,10 @@ class Subject:
     """A comparison as a report sees it: sets as they are called, columns as they are drawn."""
 
     def __init__(self, found: Comparison) -> None:
-        self.found, self.names = found, set_names(found.names)
+        self.found, self.names = found, set_labels(found.names)
         self.looks = (LOOKS * len(found.names))[: len(found.names)]
         self.many, self.pictures = len(found.names) > 2, found.image_shape is not None
-        self.named = not self.pictures and not found.features.nameless  # columns say something
+        self.named = not nameless(found.verdict)  # columns say something
 
     @cached_property
     def sides(self) -> dict[str, Side]:
@@ -90,15 +90,22 @@ class Subject:
                     rows.append(Example(k, name, score[str(name)], row))
         return sorted(rows, key=lambda one: one.score)
 
-    def along(self, first: str, second: str, width: float = 216) -> tuple[Chart, str] | None:
-        """One column along another; of a level against a number the number is what varies."""
+    def along(
+        self, first: str, second: str, ends: tuple[str, str], width: float = 216
+    ) -> tuple[Chart, str] | None:
+        """One column along another; of a level against a number the number is what varies.
+
+        `ends` are the columns or levels (``"colour = red"``) that are related.
+        """
         x, y = self.sides.get(first), self.sides.get(second)
         if x is None or y is None or (x.levels is not None and y.levels is not None):
             return None
         if y.levels is not None:
             first, x, second, y = second, y, first, x
         text, pair = f"{second} on average, by {first}.", (x.values[:2], y.values[:2])
-        chart = charts.by_another(*pair, x.levels, self.names[:2], text, x.words, y.words, width)
+        last = "".join([level for level in x.levels or () if f"{first} = {level}" in ends][:1])
+        own = x.levels, self.names[:2], text, x.words, y.words, width, last
+        chart = charts.by_another(pair[0], pair[1], *own)
         return None if chart is None else (chart, text)
 
 
@@ -175,7 +182,7 @@ def values_of(one: FeatureChange) -> str:
         return " → ".join(shares_text(a.mean, b.mean))
     if one.kind in TIMES:
         return " → ".join(value_text(held.mean, one.kind) for held in (a, b))
-    x, y = pair_of(a.mean, b.mean, int(one.changed))
+    x, y = pair_of(a.mean, b.mean, int(one.change == "mean"))
     return f"{x} → {y}" if x != y else x
 
 
@@ -229,7 +236,7 @@ def _relation(one: PairChange, subject: Subject) -> Figure | None:
     moved = {feature.name for feature in subject.found.features.changed}
     if first in moved and second not in moved:
         first, second = second, first  # along the column that stayed
-    drawn = subject.along(first, second, width=320)
+    drawn = subject.along(first, second, (one.first, one.second), width=320)
     if drawn is None:
         return None
     before, now = correlations(one.r_a, one.r_b)

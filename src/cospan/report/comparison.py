@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
+from scipy.special import ndtr
 
 from cospan.base.text import listed, number, plural, quoted, share_text, shares_text
+from cospan.base.tolerance import NOT_ZERO
 from cospan.comparison import Comparison, RowToCheck
 from cospan.evidence import IN_BOTH, Finding, size_word
 from cospan.wording import results
@@ -49,8 +51,12 @@ from .pictures import Gallery
 MOST_DRAWN = 21
 #: More sets are no map: a plane does not show how far apart they are.
 MOST_MAPPED = 6
+#: How far sizes may be from those that a map shows.
+MOST_OFF = 0.1
 #: Findings that a card has; columns of the band where nothing changed; rows named as examples.
 FINDINGS, BAND, EXAMPLES = 5, 14, 3
+#: Rows that are dots.
+DOTS = 400
 #: Kinds of findings that are not about the values of one column, and whose values are shares.
 WHOLE = (*SCHEMA, "repeated rows")
 SHARES = ("level", "value", "missing", "rounding", "identity", "copy")
@@ -81,6 +87,10 @@ def comparison_document(found: Comparison, command: str | None, files: Sequence[
         sections += [columns_section(subject), *relations_section(subject)]
     else:
         things = "pixels" if subject.pictures else "columns"
+        if not (subject.pictures or subject.many):
+            a, b = subject.names
+            title = f"From the clearest {a} to the clearest {b}"
+            sections.append(Section("examples", "Examples", title, "", (_examples(subject),)))
         single = columns_section(subject).blocks
         more.append(Fold(f"Single {things}", "those that differ most", single))
     if not subject.pictures:
@@ -92,7 +102,8 @@ def comparison_document(found: Comparison, command: str | None, files: Sequence[
         sections.append(Section("quality", "Quality", title, "", (Notes(tuple(notes)),)))
     sections.append(how_made(subject, command, files, more))
     footer = f"cospan {found.version} · {found.seconds:.1f} seconds"
-    card = card._replace(facts=tuple(_facts(subject, notes)))
+    lead = f"{card.lead} {results.aside_sentence(found)}".rstrip()
+    card = card._replace(lead=lead, facts=tuple(_facts(subject, notes)))
     return Document(card, tuple(sections), found.to_dict(), footer)
 
 
@@ -125,7 +136,7 @@ def pair_card(subject: Subject) -> Card:
     elif not found.verdict.differs:
         side = _band(subject) if subject.named else ()
     elif not subject.named:
-        side = (_examples(subject),)
+        side = (_cloud(subject),)
     label = SHOWN.format("picture of each" if subject.pictures else "row from each set")
     words = results.interval_words(found.size)
     big = Fact(label, f"{of_hundred(found.size)} times in 100", words)
@@ -147,10 +158,15 @@ def many_card(subject: Subject) -> Card:
     )
     title = results.headline(found)
     said = [line for line in results.comparison_sentences(found) if line != title]
-    if not subject.named:  # no findings on single columns
-        said = said[: len(found.schema_changes) + 2]
     points, lead = tuple(map(Figure, said)), results.sets_lead(found)
-    side = (first, second) if len(names) <= MOST_MAPPED else (second,)
+    # A plane has no room for sets that are all far apart: two would be at one place.
+    apart = np.linalg.norm(found.map[:, None] - found.map, axis=2)
+    off = np.abs(ndtr(apart / np.sqrt(2)) - np.maximum(found.size_matrix, 0.5)).max()
+    side: tuple[Block, ...] = (second,)
+    if subject.pictures:
+        side = (Gallery(subject).averages(), second)
+    elif len(names) <= MOST_MAPPED and off < MOST_OFF:
+        side = (first, second)
     return Card(title, lead, _keys(subject), points=points, side=side)
 
 
@@ -186,7 +202,8 @@ def _finding_chart(one: Finding, subject: Subject) -> tuple[Chart | None, str]:
     if side is None:
         return None, ""
     if one.kind in ("given", "scatter", "relation"):
-        drawn = subject.along(one.second, one.column)
+        ends = f"{one.column} = {one.part}", f"{one.second} = {one.detail}"
+        drawn = subject.along(one.second, one.column, ends)
         if drawn is not None:
             return drawn
     if side.levels is not None:
@@ -206,6 +223,19 @@ def _band(subject: Subject) -> tuple[Block, ...]:
     caption = "Grey: changes too small to be seen with these rows."
     title = "Every column is inside what chance allows."
     return (Figure(title, caption, charts.seen_from(items[:BAND])),) if items else ()
+
+
+def _cloud(subject: Subject) -> Figure:
+    """Where columns say nothing: rows by their score, and by what varies most besides."""
+    rows = subject.examples[:: 1 + len(subject.examples) // DOTS]
+    across = np.array([np.log((one.score + 1e-9) / (1 - one.score + 1e-9)) for one in rows])
+    values = np.array([one.values for one in rows])
+    values, score = values - values.mean(axis=0), across - across.mean()
+    values -= np.outer(score, score @ values / max(score @ score, NOT_ZERO))
+    up = values @ np.linalg.svd(values, full_matrices=False)[2][0]
+    said = [f"{one.id} of {subject.names[one.own]}" for one in rows]
+    drawn = charts.cloud(across, up, [one.own for one in rows], said, subject.names)
+    return Figure("Each dot is a row.", "Upwards: what varies most besides.", drawn)
 
 
 def _examples(subject: Subject) -> Table:
@@ -229,9 +259,9 @@ def _examples(subject: Subject) -> Table:
 def _facts(subject: Subject, notes: Sequence[tuple[str, str]]) -> Iterator[Fact]:
     """How sure (of many sets of the farthest pair), what changed, rows to check, quality."""
     found, many, n = subject.found, subject.many, subject.found.verdict.n_permutations
-    said = "of the farthest pair" if many else plural(n, "relabelling")
+    said = f"one of {plural(len(found.by_size), 'pair')}" if many else plural(n, "relabelling")
     tested = (f"p {p_sign(found.p, n)}", said) if found.p == found.p else ("no test", "few rows")
-    yield Fact("How sure", *tested)
+    yield Fact("How sure, farthest pair" if many else "How sure", *tested)
     yield from () if many else _facts_of_pair(subject)
     rows = found.rows
     neither = sum(row.kind == NO_SET for row in rows)
@@ -281,7 +311,7 @@ def pairs_section(subject: Subject) -> Section:
         rows.append((
             Cell(name, link="" if found.differing is None else pair_id(i, j)),
             Cell(of_hundred(size), value=float(size)),
-            "" if size.low != size.low else f"{of_hundred(size.low)} to {of_hundred(size.high)}",
+            results.interval_text(size),
             Cell(word, "strong chip" if word == "large" else "plain chip"),
             changed,
         ))  # fmt: skip
@@ -327,7 +357,9 @@ def _row(row: RowToCheck, subject: Subject) -> tuple[Cell | str, ...]:
     # Values of columns without names say nothing.
     reasons = () if subject.found.features.nameless else row.reasons
     why = ", ".join(f"{one.column} {_shown(one.value, one.kind)}" for one in reasons)
-    return str(row.id), own, like, Cell(why, lines=tuple(_reasons(row, subject)) if why else ())
+    lines = tuple(_reasons(row, subject)) if why else ()
+    why = why or ("no single value, but how they go together" if subject.named else "")
+    return str(row.id), own, like, Cell(why, lines=lines)
 
 
 def _shown(value: float | str, kind: str) -> str:
@@ -368,7 +400,8 @@ def parts_section(subject: Subject) -> Iterator[Section]:
 def quality_notes(found: Comparison) -> list[tuple[str, str]]:
     """Remarks on the data: columns that are not the same, gaps, oddities, what was left out."""
     sets = found.verdict.sets
-    notes = [("Other columns", str(change)) for change in found.schema_changes]
+    aside = [("Set aside", str(note)) for note in found.warnings if note.code == "set aside"]
+    notes = [*(("Other columns", str(change)) for change in found.schema_changes), *aside]
     repeated = [one for one in found.findings if one.kind == "repeated rows"]
     notes += [("Repeated rows", sentence(one, sets)) for one in repeated]
     gaps = sorted(
@@ -381,6 +414,7 @@ def quality_notes(found: Comparison) -> list[tuple[str, str]]:
         more = f" and {plural(len(gaps) - 6, 'more column')}" if len(gaps) > 6 else ""
         notes.append(("Missing values", f"{said}{more}."))
     odd = found.verdict.quality if found.image_shape is None else ()  # a pixel is no column
+    odd = tuple(one for one in odd if not aside or one.kind != "times")  # that says it, too
     still = [one.column for one in odd if one.detail == IN_BOTH]
     notes += [("Constant", f"{listed(still)}: the same value in every row.")] if still else []
     notes += [(one.kind.capitalize(), sentence(one, sets)) for one in odd if one.detail != IN_BOTH]
@@ -399,7 +433,7 @@ def how_made(
     tested = " and ".join(f"{n:,}" for n in found.verdict.rows_tested)
     notes = [
         ("Data", f"{data}; {plural(len(found.feature_names), 'feature')}"),
-        ("Size", f"AUC of the angle {size:.3f} [{size.low:.3f}, {size.high:.3f}]"),
+        ("Size", f"AUC of the angle {size:.4g} [{size.low:.4g}, {size.high:.4g}]"),
         ("How to read it", HOW_TO_READ),
         ("p-value", f"{found.verdict.n_permutations:,} relabellings of {tested} rows"),
         ("Geometry", f"{g.span} span, {g.units} units, shrinkage {number(float(g.shrinkage))}, "

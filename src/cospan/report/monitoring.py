@@ -100,7 +100,7 @@ def _card(found: Monitoring) -> Card:
     for k, one in enumerate(episodes[: results.MOST_EPISODES]):  # the title tells of the last one
         points += [Figure(results.episode_sentence(one))] if k else []
         change = results.change_sentence(one, found)
-        points += [Figure(f"{change[:-1]} ({_called(one.alarm, found)}).")] if change else []
+        points += [Figure(change)] if change else []
     drawn = for_phones(lambda width: _alarm_line(labels, windows, width), CARD)
     text = f"The line breaks where a {unit} cannot be judged."
     wide: list[Block] = [Figure(f"Each {unit}'s largest deviation; 1 = alarm.", text, drawn)]
@@ -131,9 +131,9 @@ def _facts(found: Monitoring) -> tuple[Fact, ...]:
         first = found.episodes[0]
         since = results.day_text(first.alarm.start)
         facts.append(Fact("First alarm", since, _column(first), "window"))
-        running = sum(one.end is None for one in found.episodes)
-        now = plural(running, "episode") if running else "calm"
-        facts.append(Fact("Now", now, "over time", "columns"))
+        running = [_column(one) for one in found.episodes if one.end is None]
+        now = plural(len(running), "episode") if running else "calm"
+        facts.append(Fact("Now", now, listed(running, NAMED) or "over time", "columns"))
     rate = f"{number(found.rate)} {results.per_text(found)}"
     return (*facts, Fact("False alarms to expect", rate, "all columns together", "promise"))
 
@@ -151,7 +151,7 @@ def _columns_section(found: Monitoring) -> Iterator[Section]:
         return
     title = "No column left its usual range"
     if moved:
-        title = f"{listed(moved, 2)} left {'its' if len(moved) == 1 else 'their'} usual range"
+        title = f"{listed(moved, NAMED)} left {'its' if len(moved) == 1 else 'their'} usual range"
     arrows = f"Arrows mark the direction in {unit}s with an alarm. " if moved else ""
     lead = f"Stronger colour: further from the {unit}s without an alarm. {arrows}Hover for values."
     yield Section("columns", "Columns", title, lead, (_heat(windows, rows),))
@@ -191,6 +191,9 @@ def _window_sections(found: Monitoring) -> Iterator[Section]:
     for window in list(shown.values())[:MOST_CARDS]:
         assert window.comparison is not None
         card = pair_card(Subject(window.comparison))
+        if not window.comparison.verdict.differs:
+            unit = results.window_name(found)
+            card = card._replace(lead=f"Alone it shows nothing: the alarm adds up several {unit}s.")
         if len(usual) > 1:
             ruler = charts.ruler(window.comparison.size, (min(usual), max(usual)))
             card = card._replace(charts=(card.charts[0], ruler))

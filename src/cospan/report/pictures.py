@@ -54,23 +54,19 @@ class Gallery:
         return Picture(_png(MIDDLE + np.abs(part) * (ends - MIDDLE)), title, text)
 
     def averages(self) -> Pictures:
-        """The averages of two sets, and their difference."""
-        a, b = self.subject.names
-        words = f"Difference: blue is brighter in {a}, orange in {b}"
-        first, second = (
-            self.of(mean, f"Average of {name}", f"Average of {name}", k)
-            for k, (mean, name) in enumerate(zip(self.means, (a, b), strict=True))
-        )
-        return Pictures((first, second, self._difference(f"Difference of {a} and {b}", words)))
+        """The averages of the sets; of two their difference, too."""
+        pairs = enumerate(zip(self.subject.names, self.means, strict=True))
+        named = [(k, f"Average of {name}", mean) for k, (name, mean) in pairs]
+        pictures = [self.of(mean, words, words, k) for k, words, mean in named]
+        if not self.subject.many:
+            a, b = self.subject.names
+            words = f"Difference: blue is brighter in {a}, orange in {b}"
+            pictures.append(self._difference(f"Difference of {a} and {b}", words))
+        return Pictures(pictures)
 
     def sections(self) -> Iterator[Section]:
         """What there is to look at below the card."""
-        if self.subject.many:
-            pairs = enumerate(zip(self.subject.names, self.means, strict=True))
-            shown = tuple(self.of(mean, f"Average of {name}", name, k) for k, (name, mean) in pairs)
-            title = "The average picture of each set"
-            yield Section("averages", "Averages", title, "", (Pictures(shown),))
-        else:
+        if not self.subject.many:
             yield self._strip()
         yield from self._to_check()
         if not self.subject.many:

@@ -45,17 +45,22 @@ Pair: TypeAlias = tuple[str, str]  # of sets' names
 
 
 def set_names(sets: Sequence[str]) -> tuple[str, ...]:
-    """What sets are called in sentences: files without their endings, long names cut in the middle.
+    """What sets are called in sentences: as beside a chart, quoted where they read as a word."""
+    return tuple(map(set_name, set_labels(sets)))
 
-    >>> set_names(("data/june.csv.gz", "july.parquet")), set_names(("x.csv", "x.parquet"))
+
+def set_labels(sets: Sequence[str]) -> tuple[str, ...]:
+    """What sets are called: files without their endings, long names cut in the middle.
+
+    >>> set_labels(("data/june.csv.gz", "july.parquet")), set_labels(("x.csv", "x.parquet"))
     (('june', 'july'), ('x.csv', 'x.parquet'))
     """
     plain = [name.replace("\\", "/").rstrip("/").rpartition("/")[2] or name for name in sets]
     stems = [_ENDING.sub("", name) for name in plain]
     for shorter in (stems, plain):
         if len(set(shorter)) == len(sets) and all(shorter):
-            return tuple(set_name(cut_middle(name)) for name in shorter)
-    return tuple(map(set_name, sets))
+            return tuple(map(cut_middle, shorter))
+    return tuple(sets)
 
 
 def sentence(one: Finding, sets: Sequence[str], kind: str = "number") -> str:
@@ -102,6 +107,15 @@ def _moved(one: Finding) -> str:
     return "rose" if one.b > one.a else "fell"
 
 
+def _moved_from(one: Finding, kind: str) -> str:
+    """What the average was and is, in the units of the column."""
+    x, y = pair_of(one.a, one.b)
+    moved = "moved" if kind in ("date", "time of day") else _moved(one)
+    if kind in TIMES:
+        x, y = (value_text(v, kind) for v in (one.a, one.b))
+    return f"{quoted(one.column)} {moved} from {x} to {y}"
+
+
 def _share(one: Finding, what: str, sets: Pair) -> str:
     """What holds for a share of the rows of B, and what share it was in A."""
     x, y = shares_text(one.a, one.b)
@@ -118,11 +132,7 @@ def _mean(one: Finding, sets: Pair, kind: str) -> str:
         times = number(max(factor, 1 / factor), 2)
         size = "large" if factor > 1 else "small"
         return f"{quoted(one.column)} is {times} times as {size} throughout in {sets[1]}"
-    x, y = pair_of(one.a, one.b)
-    moved = "moved" if kind in ("date", "time of day") else _moved(one)
-    if kind in TIMES:
-        x, y = (value_text(v, kind) for v in (one.a, one.b))
-    text = f"{quoted(one.column)} {moved} from {x} to {y}"
+    text = _moved_from(one, kind)
     if one.beyond < PARTLY or math.isnan(one.beyond):
         return text
     return f"{text}, {'mostly' if one.beyond > 0.5 else 'partly'} beyond the range of {sets[0]}"
@@ -185,8 +195,8 @@ def _given(one: Finding, sets: Pair, kind: str) -> str:
     if kind in ("category", "boolean"):
         return f"{given}, {quoted(one.column)} has other values in {sets[1]}"
     apart, up = abs(one.b - one.a), one.b > one.a
-    step = value_text(apart, "duration") if kind in ("date", "duration") else number(apart, 2)
-    words = ("later", "earlier") if kind == "date" else ("higher", "lower")
+    step = step_text(apart, kind)
+    words = ("later", "earlier") if kind in ("date", "time of day") else ("higher", "lower")
     return f"{given}, {quoted(one.column)} is {step} {words[0] if up else words[1]} in {sets[1]}"
 
 
@@ -208,8 +218,7 @@ def _inside(one: Finding, sets: Pair, kind: str) -> str:
     where = f"where {quoted(one.second)} = {quoted(one.detail)}"
     if one.part == "spread":
         return f"{where}, {_spread(one, sets, kind)}"
-    x, y = pair_of(one.a, one.b)
-    return f"{where}, {quoted(one.column)} {_moved(one)} from {x} to {y}"
+    return f"{where}, {_moved_from(one, kind)}"
 
 
 def _repeated(one: Finding, sets: Pair, kind: str) -> str:
@@ -270,6 +279,17 @@ _WRITERS: dict[str, str | Callable[[Finding, Pair, str], str]] = {
     "far": "{rows} of {b} {are} far outside all other times",
     "repeated window": "{b} has the same rows as {detail}",
 }
+
+
+def step_text(step: float, kind: str) -> str:
+    """How far a column moved, in its units: of times a duration.
+
+    >>> step_text(1.25, "time of day"), step_text(1.25, "date"), step_text(1.25, "number")
+    ('1.2 h', '1.2 d', '1.2')
+    """
+    if kind in TIMES:
+        return value_text(step / (24 if kind == "time of day" else 1), "duration")
+    return number(step, 2)
 
 
 def value_text(value: float, kind: str) -> str:

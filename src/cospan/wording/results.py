@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cospan.base.text import chance, listed, number, plural, quoted
-from cospan.evidence import PIXEL, Size, Smallest, Verdict, size_word
+from cospan.evidence import PIXEL, Size, Smallest, Verdict, plan_from, size_word
 
-from .findings import SCHEMA, SHARED, TIMES, finding_sentences, sentence, set_names, value_text
+from .findings import SCHEMA, SHARED, finding_sentences, sentence, set_names, step_text
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison
@@ -40,6 +40,8 @@ def verdict_headline(verdict: Verdict) -> str:
 def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
     """What columns are not the same; do they differ, how much, in what: most important first."""
     findings = [one for one in verdict.findings if one.kind not in SCHEMA]
+    if nameless(verdict):
+        findings = [one for one in findings if one.kind == "repeated rows"]
     schema = [sentence(one, verdict.sets) for one in verdict.findings if one.kind in SCHEMA]
     more = len(schema) - MOST_FINDINGS
     if more > 0:
@@ -58,6 +60,8 @@ def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
     lines += finding_sentences(verdict, findings[:MOST_FINDINGS])
     lines += [sentence(one, verdict.sets) for one in verdict.quality if one.kind == "writing"]
     more = len({one.column for one in findings[MOST_FINDINGS:]})
+    if nameless(verdict) and verdict.differs:
+        lines.append(f"{len(verdict.columns.changed):,} of {_counted(verdict)} changed.")
     if more:
         lines.append(f"{plural(more, 'more column')} changed.")
     return tuple(dict.fromkeys(line for line in (*schema, *lines) if line))
@@ -67,10 +71,10 @@ def unseen_sentence(smallest: Mapping[str, Smallest], kinds: Mapping[str, str]) 
     """What would have been seen, where nothing was: in two columns, in their units.
 
     >>> unseen_sentence({"age": Smallest(1.93, 0.2, 0.05)}, {"age": "number"})
-    'A change by 1.9 in age would most likely have been seen.'
+    'A change of 1.9 in age would most likely have been seen.'
     """
     steps = {quoted(x): smallest_words(one, kinds.get(x, "number")) for x, one in smallest.items()}
-    seen = [f"by {step} in {name}" for name, step in steps.items() if step]
+    seen = [f"of {step} in {name}" for name, step in steps.items() if step]
     if not seen:
         return ""
     other = f", or {seen[-1]}," if len(seen) > 1 else ""
@@ -81,11 +85,7 @@ def smallest_words(one: Smallest, kind: str) -> str:
     """The smallest change that would have been seen, in the units of the column; "" for none."""
     if kind in SHARED:
         return f"{number(100 * one.share, 2)} points" if 0 < one.share < 1 else ""
-    if not one.mean > 0:
-        return ""
-    if kind in TIMES:
-        return value_text(one.mean / (24 if kind == "time of day" else 1), "duration")
-    return number(one.mean, 2)
+    return step_text(one.mean, kind) if one.mean > 0 else ""
 
 
 MADE_OF = {
@@ -99,9 +99,19 @@ def made_of_sentence(verdict: Verdict) -> str:
     """Which part of the difference is largest."""
     if not verdict.mostly:
         return "What the difference is made of cannot be said."
-    share, first = f"{verdict.shares[verdict.mostly]:.0%}", next(iter(verdict.kinds), "")
-    part = MADE_OF[verdict.mostly].format("pixels" if first.startswith(PIXEL) else "columns")
-    return f"Most of the change ({share}) is in {part}."
+    share, things = f"{verdict.shares[verdict.mostly]:.0%}", _counted(verdict).split()[1]
+    return f"Most of the change ({share}) is in {MADE_OF[verdict.mostly].format(things)}."
+
+
+def nameless(verdict: Verdict) -> bool:
+    """Whether sentences on single columns say nothing: pixels, or numbers of an embedding."""
+    return verdict.columns.nameless or next(iter(verdict.kinds), "").startswith(PIXEL)
+
+
+def _counted(verdict: Verdict) -> str:
+    """How many columns there are, or pixels."""
+    thing = "pixel" if next(iter(verdict.kinds), "").startswith(PIXEL) else "column"
+    return plural(len(verdict.columns), thing)
 
 
 SHOWN = "Shown one {}, you could tell which is which"
@@ -133,11 +143,11 @@ def of_hundred(auc: float) -> str:
 def comparison_sentences(found: Comparison) -> tuple[str, ...]:
     """What a comparison found, most important first; of many sets how many pairs differ."""
     if len(found.names) == 2:
-        return verdict_sentences(found.verdict)
+        return (*verdict_sentences(found.verdict), *filter(None, [aside_sentence(found)]))
     lines, findings = [headline(found)], found.findings
-    if found.differing == ():
+    if found.differing == () or nameless(found.verdict):
         findings = tuple(one for one in findings if one.kind == "repeated rows")
-    else:
+    if found.differing != ():
         for word, pair in (("most", found.by_size[0]), ("least", found.by_size[-1])):
             names = " and ".join(set_names([found.names[k] for k in pair]))
             times = f"{of_hundred(found.sizes[pair])} times in 100 (guessing: 50)"
@@ -145,7 +155,16 @@ def comparison_sentences(found: Comparison) -> tuple[str, ...]:
     first = [one for one in findings if one.kind not in SCHEMA][:3]
     a, b = set_names(found.farthest)
     lines += [f"From {a} to {b}: {text}" for text in finding_sentences(found.verdict, first)]
+    lines += filter(None, [aside_sentence(found)])
     return (*(str(change) for change in found.schema_changes), *lines)
+
+
+def aside_sentence(found: Comparison) -> str:
+    """Which columns are not compared, since they would give the sets away."""
+    plan = plan_from(found.fitted.geometry.encoding)
+    names = [one.name for one in plan.columns if one.kind in ("time", "set aside")] if plan else []
+    are, give = ("is", "it gives") if len(names) == 1 else ("are", "they give")
+    return f"{listed(names, 3)} {are} set aside: {give} the sets away." if names else ""
 
 
 def headline(found: Comparison) -> str:
@@ -169,32 +188,42 @@ def headline(found: Comparison) -> str:
 
 def columns_lead(found: Comparison) -> str:
     """The second sentence of a verdict: what changed most, or what would have been seen."""
-    features, verdict = found.features, found.verdict
-    nameless = found.image_shape is not None or features.nameless
+    verdict, names = found.verdict, [one.name for one in found.features.changed]
     if not verdict.differs:
         plain = "Nothing tells their rows apart better than guessing."
-        unseen = "" if nameless else unseen_sentence(verdict.smallest, verdict.kinds)
+        unseen = "" if nameless(verdict) else unseen_sentence(verdict.smallest, verdict.kinds)
         return f"{plain} {unseen}".rstrip()
-    if nameless:
-        return made_of_sentence(verdict)
-    names = [one.name for one in features.changed]
+    if nameless(verdict):
+        return f"{len(names):,} of {_counted(verdict)} changed. {made_of_sentence(verdict)}"
     if not names:
         return "No single column stands out."
     first = f"{listed(names[:3])}{' most' if names[3:] else ''}"
-    return f"{len(names):,} of {plural(len(features), 'column')} changed: {first}."
+    return f"{len(names):,} of {_counted(verdict)} changed: {first}."
 
 
 def interval_words(size: Size) -> str:
-    """Below the size: what guessing would give, and the interval.
+    """Below the size: what guessing would give, and the interval."""
+    interval = interval_text(size)
+    return f"Guessing: 50. 95% interval: {interval}." if interval else "Guessing: 50."
 
-    >>> interval_words(Size(0.883, 0.879, 0.887))
-    'Guessing: 50. 95% interval: 87.9 to 88.7.'
+
+def interval_text(size: Size) -> str:
+    """The interval of a size as counts of 100, with as many digits as tell its ends apart.
+
+    >>> [interval_text(Size(a, a - b, a + b)) for a, b in ((0.71, 0.03), (0.883, 0.004))]
+    ['68 to 74', '87.9 to 88.7']
+    >>> interval_text(Size(0.7612, 0.76118, 0.76122)), interval_text(Size(1.0, 0.9998, 1.0))
+    ('76.118 to 76.122', 'above 99.9')
     """
     if math.isnan(size.low):
-        return "Guessing: 50."
-    close = size.high - size.low < 0.015  # then it has a digit more
-    low, high = (f"{100 * end:.1f}" if close else of_hundred(end) for end in (size.low, size.high))
-    return f"Guessing: 50. 95% interval: {low} to {high}."
+        return ""
+    if size.low >= 0.9995:
+        return "above 99.9"
+    digits = int(size.high - size.low < 0.015 or 0.995 <= size.high < 1)  # not up to certainty
+    ends = [100 * size.low, 100 * size.high]
+    while digits < 4 and f"{ends[0]:.{digits}f}" == f"{ends[1]:.{digits}f}":
+        digits += 1
+    return " to ".join(f"{end:.{digits}f}" for end in ends)
 
 
 def changed_in(found: Comparison) -> dict[str, int]:
@@ -206,8 +235,9 @@ def changed_in(found: Comparison) -> dict[str, int]:
 def sets_lead(found: Comparison) -> str:
     """The second sentence on more than two sets: the column that differs in most pairs."""
     if found.differing == ():
-        return "Nothing tells their rows apart better than guessing."
-    if found.differing is None or found.image_shape is not None or found.features.nameless:
+        n = len(found.by_size)
+        return f"Among {n:,} pairs, differences as large as these come about by chance."
+    if found.differing is None or nameless(found.verdict):
         return f"{' and '.join(set_names(found.farthest))} are farthest apart."
     for name, times in changed_in(found).items():
         return f"{quoted(name)} differs in {times} of {plural(len(found.by_size), 'pair')}."
