@@ -16,6 +16,7 @@ import cospan.report
 import report_cases as cases
 from cospan import compare, monitor
 from cospan.base.text import number
+from cospan.evidence import Finding
 from cospan.report import charts, document_of, format_of, fragment, render, terminal_lines
 from cospan.report.columns import p_sign
 from cospan.report.document import Card, Document, Figures, Notes, Table, Text
@@ -319,6 +320,73 @@ def test_pixels_and_columns_without_names_are_not_listed_in_the_open():
         assert document(name).card.points == ()
         head = shown(name, "html").split("<details")[0]
         assert not re.search(r"pixel \d,\d|\bx\d\d?\b", words_of(head))
+
+
+def test_embeddings_are_dots_and_examples():
+    card = document("nameless columns").card
+    (figure,) = card.side
+    assert figure.chart.svg.count("<circle") == 250
+    assert len(block_of("nameless columns", "examples", Table).rows) == 9
+    assert str(result("nameless columns")).endswith(" of 40 columns changed.")
+    assert "pixel " not in str(result("pictures"))
+
+
+def test_sets_that_no_plane_can_hold_are_not_mapped():
+    rng = np.random.default_rng(0)
+    sets = {f"set {k}": pd.DataFrame(rng.normal(size=(80, 5)) + 6 * np.eye(5)[k]) for k in range(5)}
+    far = document_of(compare(sets, **FEW)).card
+    assert [figure.title for figure in far.side] == ["How often one row of each is told apart,"]
+    assert len(document("five sets").card.side) == 2
+
+
+def test_a_relation_to_a_level_shows_that_level_last():
+    rng = np.random.default_rng(0)
+    codes = [rng.choice(4, 400, p=[0.4, 0.3, 0.2, 0.1]) for _ in "ab"]
+    values = [code + rng.normal(size=400) for code in codes]
+    words = ("A", "B"), "By level.", str, str
+    drawn = charts.by_another(codes, values, tuple("wxyz"), *words, last="x")
+    assert re.findall(r">([w-z])<", drawn.svg) == ["w", "x"]
+
+
+def test_columns_that_give_the_sets_away_are_named_on_every_first_screen():
+    rng = np.random.default_rng(0)
+    tables = [pd.DataFrame({"x": rng.normal(k, 1, 200), "month": k}) for k in (1, 7)]
+    found = compare(*tables, name_a="jan.csv", name_b="jul.csv", **FEW)
+    said = "month is set aside: it gives the sets away."
+    made = document_of(found)
+    assert said in made.card.lead
+    assert said in " ".join(" ".join(text for _, text in terminal_lines(found)).split())
+    assert said in str(found)
+    assert said in json.loads(render(made, "json"))["sentences"]
+    fact = next(one for one in made.card.facts if one.label == "Data quality")
+    assert (fact.value, fact.text) == ("1 note", "set aside")
+
+
+def test_ends_of_an_interval_differ_on_all_surfaces():
+    rng = np.random.default_rng(0)
+    A, B = (pd.DataFrame(rng.normal(9 * k, 1, (3_000, 2)), columns=["u", "v"]) for k in (0, 1))
+    found = compare(A, B, **FEW)
+    assert found.size.low > 0.9995
+    made = document_of(found)
+    said = (words_of(render(made, "html")), render(made, "md"),
+            " ".join(text for _, text in terminal_lines(found)))  # fmt: skip
+    assert all("95% interval: above 99.9." in surface for surface in said)
+
+
+def test_names_of_sets_are_quoted_in_sentences_only():
+    tables = {str(year): alike_table(year) for year in (2003, 2004)}
+    made = document_of(compare(tables, **FEW))
+    assert [key.name for key in made.card.keys] == ["2003", "2004"]
+    assert made.card.title.startswith("'2003' and '2004'")
+
+
+def test_differences_given_another_column_have_the_unit_of_the_column():
+    one = Finding("given", "start", "hour", a=13.0, b=12.0)
+    said = sentence(one, ("january", "july"), "time of day")
+    assert said == "For the same hour, start is 1 h earlier in july."
+    inside = Finding("inside", "start", "dest", "LAX", a=13.0, b=14.5)
+    said = sentence(inside, ("january", "july"), "time of day")
+    assert said == "Where dest = LAX, start moved from 13:00 to 14:30."
 
 
 def test_where_no_pair_differs_none_differs_most():

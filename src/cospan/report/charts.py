@@ -171,11 +171,10 @@ def hills(scores: Sequence[Floats], names: Names) -> Chart:
 def cloud(x: Floats, y: Floats, own: Sequence[int], said: Sequence[str], names: Names) -> Chart:
     """Rows of two sets as dots: the farther apart the clouds, the larger the difference."""
     made = Drawing(440, 272, f"Rows of {names[0]} (filled) and {names[1]} (rings)", scaled=True)
-    places = []
-    for v, room in ((x, 424.0), (-y, 232.0)):
-        low, high = np.quantile(v, ENDS)
-        places.append(8 + room * (np.clip(v, low, high) - low) / max(high - low, NOT_ZERO))
-    for left, top, k, words in zip(*places, own, said, strict=True):
+    places = np.stack([x, -y])
+    low, high = np.quantile(places, ENDS, axis=1, keepdims=True)
+    part = (np.clip(places, low, high) - low) / np.maximum(high - low, NOT_ZERO)
+    for left, top, k, words in zip(*(8 + part * [[424], [232]]).tolist(), own, said, strict=True):
         made.dot(left, top, 3.5, "ring" if k else "da", words)
     made.ends(266, f"← looks like {short(names[0])}", f"looks like {short(names[1])} →")
     return made.chart()
@@ -314,10 +313,7 @@ def by_another(
     x: Sequence[Floats], y: Sequence[Floats], levels: Sequence[str] | None, names: Names,
     title: str, words_x: Words, words_y: Words, width: float = 216, last: str = "",
 ) -> Chart | None:  # fmt: skip
-    """The average of a number along another, or in the most frequent levels, of two sets.
-
-    The values of the last level are said: it is `last`, where that has a value.
-    """
+    """The average of a number along another, or in the most frequent levels (`last` the last)."""
     both = np.concatenate(x)
     if levels is None:
         edges = np.unique(np.nanquantile(both, np.linspace(*ENDS, 11))) if len(both) else both

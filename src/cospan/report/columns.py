@@ -93,10 +93,7 @@ class Subject:
     def along(
         self, first: str, second: str, ends: tuple[str, str], width: float = 216
     ) -> tuple[Chart, str] | None:
-        """One column along another; of a level against a number the number is what varies.
-
-        `ends` are the columns or levels (``"colour = red"``) that are related.
-        """
+        """One column along another, or a number by a category; `ends` are what is related."""
         x, y = self.sides.get(first), self.sides.get(second)
         if x is None or y is None or (x.levels is not None and y.levels is not None):
             return None

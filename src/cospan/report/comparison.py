@@ -41,7 +41,6 @@ from .document import (
     Key,
     Notes,
     Section,
-    Table,
     made_section,
     table,
 )
@@ -49,14 +48,11 @@ from .pictures import Gallery
 
 #: Of more pairs the folded ones say their findings without charts: a page stays below 800 kB.
 MOST_DRAWN = 21
-#: More sets are no map: a plane does not show how far apart they are.
-MOST_MAPPED = 6
-#: How far sizes may be from those that a map shows.
-MOST_OFF = 0.1
+#: More sets are no map, nor those that would be told apart otherwise than a plane shows.
+MOST_MAPPED, MOST_OFF = 6, 0.1
 #: Findings that a card has; columns of the band where nothing changed; rows named as examples.
 FINDINGS, BAND, EXAMPLES = 5, 14, 3
-#: Rows that are dots.
-DOTS = 400
+DOTS = 400  # rows that are drawn
 #: Kinds of findings that are not about the values of one column, and whose values are shares.
 WHOLE = (*SCHEMA, "repeated rows")
 SHARES = ("level", "value", "missing", "rounding", "identity", "copy")
@@ -87,10 +83,7 @@ def comparison_document(found: Comparison, command: str | None, files: Sequence[
         sections += [columns_section(subject), *relations_section(subject)]
     else:
         things = "pixels" if subject.pictures else "columns"
-        if not (subject.pictures or subject.many):
-            a, b = subject.names
-            title = f"From the clearest {a} to the clearest {b}"
-            sections.append(Section("examples", "Examples", title, "", (_examples(subject),)))
+        sections += [] if subject.pictures else [_examples(subject)]
         single = columns_section(subject).blocks
         more.append(Fold(f"Single {things}", "those that differ most", single))
     if not subject.pictures:
@@ -162,12 +155,9 @@ def many_card(subject: Subject) -> Card:
     # A plane has no room for sets that are all far apart: two would be at one place.
     apart = np.linalg.norm(found.map[:, None] - found.map, axis=2)
     off = np.abs(ndtr(apart / np.sqrt(2)) - np.maximum(found.size_matrix, 0.5)).max()
-    side: tuple[Block, ...] = (second,)
-    if subject.pictures:
-        side = (Gallery(subject).averages(), second)
-    elif len(names) <= MOST_MAPPED and off < MOST_OFF:
-        side = (first, second)
-    return Card(title, lead, _keys(subject), points=points, side=side)
+    mapped = [first] if len(names) <= MOST_MAPPED and off < MOST_OFF else []
+    side = [Gallery(subject).averages()] if subject.pictures else mapped
+    return Card(title, lead, _keys(subject), points=points, side=(*side, second))
 
 
 def _keys(subject: Subject) -> tuple[Key, ...]:
@@ -238,7 +228,7 @@ def _cloud(subject: Subject) -> Figure:
     return Figure("Each dot is a row.", "Upwards: what varies most besides.", drawn)
 
 
-def _examples(subject: Subject) -> Table:
+def _examples(subject: Subject) -> Section:
     """The clearest rows of each set, and those in between."""
     found, (a, b) = subject.examples, subject.names
     middle = sorted(found, key=lambda one: abs(one.score - 0.5))[:EXAMPLES]
@@ -250,7 +240,9 @@ def _examples(subject: Subject) -> Table:
             like = f"{share_text(max(one.score, 1 - one.score))} {b if one.score > 0.5 else a}"
             own = Cell(subject.names[one.own], f"key {'ab'[one.own]}")
             rows.append((word if k == 0 else "", short(str(one.id), 18), own, like))
-    return table({"Example": "name", "Row": "", "Set": "", "Looks like": ""}, rows)
+    listed_ = table({"Example": "name", "Row": "", "Set": "", "Looks like": ""}, rows)
+    title = f"From the clearest {a} to the clearest {b}"
+    return Section("examples", "Examples", title, "", (listed_,))
 
 
 # ---- facts -------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ def verdict_headline(verdict: Verdict) -> str:
 def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
     """What columns are not the same; do they differ, how much, in what: most important first."""
     findings = [one for one in verdict.findings if one.kind not in SCHEMA]
-    if nameless(verdict):
+    if unnamed := nameless(verdict):
         findings = [one for one in findings if one.kind == "repeated rows"]
     schema = [sentence(one, verdict.sets) for one in verdict.findings if one.kind in SCHEMA]
     more = len(schema) - MOST_FINDINGS
@@ -60,7 +60,7 @@ def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
     lines += finding_sentences(verdict, findings[:MOST_FINDINGS])
     lines += [sentence(one, verdict.sets) for one in verdict.quality if one.kind == "writing"]
     more = len({one.column for one in findings[MOST_FINDINGS:]})
-    if nameless(verdict) and verdict.differs:
+    if unnamed and verdict.differs:
         lines.append(f"{len(verdict.columns.changed):,} of {_counted(verdict)} changed.")
     if more:
         lines.append(f"{plural(more, 'more column')} changed.")
