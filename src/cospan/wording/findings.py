@@ -284,8 +284,8 @@ _WRITERS: dict[str, str | Callable[[Finding, Pair, str], str]] = {
 def step_text(step: float, kind: str) -> str:
     """How far a column moved, in its units: of times a duration.
 
-    >>> step_text(1.25, "time of day"), step_text(1.25, "date"), step_text(1.25, "number")
-    ('1.2 h', '1.2 d', '1.2')
+    >>> step_text(1.5, "time of day"), step_text(1.5, "date"), step_text(1.5, "number")
+    ('1.5 h', '1.5 d', '1.5')
     """
     if kind in TIMES:
         return value_text(step / (24 if kind == "time of day" else 1), "duration")
