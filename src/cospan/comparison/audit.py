@@ -6,11 +6,11 @@ the label y is seen with the probability
 
     (1-ε) q_y + ε (1-q_y)/(K-1)                      and is a flip, given that, by the sum's share
 
-The q are those of the audited probabilities p with a gain and offsets of their own,
-q_k ∝ exp(gain·log p_k + bias_k): flips blur p, and the gain undoes that. Gain and biases are a
-maximum-likelihood fit for each of some rates ε. No rate is decided upon: each counts as far as it
-explains the labels, times what is expected beforehand. Classes that overlap are explained as well
-without flips, and nothing stands out.
+The q are those of the audited probabilities p with gains and offsets of their own,
+q_k ∝ exp(bias_k) (p_k/max p)^gain_k: flips blur p, and gains undo that. Gains are much alike, but a
+loose class may fade slowly into the others without any flips. All are fitted for each of some rates
+ε. No rate is decided upon: each counts as far as it explains the labels, times what is expected
+beforehand. Classes that overlap are explained as well without flips, and nothing stands out.
 """
 
 from __future__ import annotations
@@ -43,9 +43,11 @@ _ERRORS_ABOVE_CHANCE = 3.0
 #: Shares of flipped labels, and how probable they are beforehand: none at all is improbable in
 #: labels that are audited, and steps between others are as wide as their chances are high.
 _RATES = np.array([0.001, 0.003, 0.006, 0.01, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15])
-_CLEAN = 0.05
+_CLEAN = 0.02
 #: How probable it is that all flips come from one class, from each; and of how many this is asked.
 _ONE_CLASS, _FEW_CLASSES = 0.02, 4
+#: How much the logarithms of the classes' gains differ beforehand (sd).
+_GAINS_DIFFER = 0.15
 # An empty gap between two classes: in units of the spread of both, and how far apart they are; the
 # logarithm of the odds at its edges, next to certain; and the most flips beyond one.
 _GAP, _APART, _SURE, _LARGEST = 0.5, 4.0, 12.0, 0.4
@@ -128,8 +130,7 @@ class LabelAudit:
     @property
     def theta(self) -> Floats | None:
         """(n,): the leave-one-out angle in radians, for two classes."""
-        two = len(self.classes) == 2
-        return np.arctan2(*np.sqrt(self.weights.T[::-1])) if two else None
+        return np.arctan2(*np.sqrt(self.weights.T[::-1])) if len(self.classes) == 2 else None
 
     @property
     def order(self) -> Index:
@@ -185,7 +186,7 @@ def audit_labels(
     >>> y[[10, 50, 500]] = [9, 1, 2]  # these were 0, 2 and 8
     >>> audit = audit_labels(X, y)
     >>> audit
-    LabelAudit(1,797 labels, 4 flagged)
+    LabelAudit(1,797 labels, 3 flagged)
     >>> audit.to_frame("pandas").head(3).round(3)
        row  label  suggested  suspicion  flagged
     0   10      9          0      0.998     True
@@ -299,8 +300,8 @@ class Flips(NamedTuple):
 
     rates: Floats  # (m, K)
     chances: Floats  # (m,)
-    gains: Floats
-    biases: Floats  # (m, K): the first of each is 0
+    gains: Floats  # (m, K)
+    biases: Floats  # (m, K)
 
     def rate(self, weights: Floats) -> float:
         """The expected share of flipped labels among rows of these weights."""
@@ -309,13 +310,11 @@ class Flips(NamedTuple):
 
     def mislabelled(self, weights: Floats, own: Index) -> Floats:
         """(n,): the probability that a row's label is flipped."""
-        logs, found = np.log(np.maximum(weights, NOT_ZERO)), np.zeros(len(own))
-        rows = np.arange(len(own))
+        logs, found, rows = _logs(weights), np.zeros(len(own)), np.arange(len(own))
         for rates, chance, gain, bias in zip(*self, strict=True):
-            if chance > 0 and rates.any():
-                joint = softmax(gain * logs + bias, axis=1) * _label_given(rates, own)
-                seen = np.maximum(joint.sum(axis=1), NOT_ZERO)
-                found += chance * np.maximum(1 - joint[rows, own] / seen, 0.0)
+            joint = softmax(gain * logs + bias, axis=1) * _label_given(rates, own)
+            seen = np.maximum(joint.sum(axis=1), NOT_ZERO)
+            found += chance * np.maximum(1 - joint[rows, own] / seen, 0.0)
         return found
 
 
@@ -333,34 +332,29 @@ def fit_flips(weights: Floats, own: Index) -> Flips:
     from scipy.optimize import minimize  # slow to import
 
     K, step = weights.shape[1], -(-len(own) // _MOST_ROWS) or 1
-    own, x = own[::step], np.log(np.maximum(weights[::step], NOT_ZERO))
-    x = x - x.mean(axis=1, keepdims=True)
+    own, x = own[::step], _logs(weights[::step])
     middle = x.mean(axis=0)
-    size = float(np.sqrt(np.square(x - middle).sum(axis=1).mean())) if len(x) else 0.0
+    size = float(np.sqrt(np.square(x - middle).sum(axis=1).mean()))
     if K == 1 or not size > 0:
-        return Flips(np.zeros((1, K)), np.ones(1), np.zeros(1), np.zeros((1, K)))
+        return Flips(np.zeros((1, K)), np.ones(1), np.zeros((1, K)), np.zeros((1, K)))
     if K == 2 and (across := _across_a_gap(x[:, 1] - x[:, 0], own)) is not None:
         return across
-    z, begin = (x - middle) / size, np.append(size, middle[1:] - middle[0])
-    bounds = [(0.0, None), *[(None, None)] * (K - 1)]
+    z, begin = (x - middle) / size, np.append(np.full(K, math.log(size)), middle[1:] - middle[0])
     # Of few classes all flips may come from one: sick people filed as healthy.
     who = [np.ones(K), *np.eye(K)] if K <= _FEW_CLASSES else [np.ones(K)]
     fits: list[Floats] = []
     tried, logs = [np.zeros(K), *(rate * one for one in who for rate in _RATES)], []
     for rates in tried:
         start = fits[-1] if fits and rates.sum() > tried[len(fits) - 1].sum() else begin
-        fit = minimize(
-            _surprise, start, (z, own, rates), jac=True, method="L-BFGS-B", bounds=bounds
-        )
+        fit = minimize(_surprise, start, (z, own, rates), jac=True, method="L-BFGS-B")
         fits.append(fit.x)
         logs.append(-len(own) * fit.fun)
-    parameters = np.array(fits)
-    gains = parameters[:, 0] / size
-    biases = np.column_stack([np.zeros(len(fits)), parameters[:, 1:]]) - np.outer(gains, middle)
+    gains = np.exp(np.array(fits)[:, :K]) / size
+    biases = np.insert(np.array(fits)[:, K:], 0, 0, axis=1) - gains * middle
     parts = [1 - _ONE_CLASS * (len(who) - 1), *[_ONE_CLASS] * (len(who) - 1)]
     prior = np.append(_CLEAN, (1 - _CLEAN) * np.outer(parts, _RATES / _RATES.sum()))
     chances = softmax(np.array(logs) + np.log(prior))
-    return Flips(np.array(tried), chances, gains, biases - biases[:, :1])
+    return Flips(np.array(tried), chances, gains, biases)
 
 
 def _across_a_gap(odds: Floats, own: Index) -> Flips | None:
@@ -380,24 +374,25 @@ def _across_a_gap(odds: Floats, own: Index) -> Flips | None:
         return None
     gain = 2 * _SURE / (edges[1] - edges[0])
     bias = -gain * (edges[0] + edges[1]) / 2
-    return Flips(rates[None], np.ones(1), np.array([gain]), np.array([[0.0, bias]]))
+    return Flips(rates[None], np.ones(1), np.full((1, 2), gain), np.array([[0.0, bias]]))
 
 
 def _surprise(parameters: Floats, z: Floats, own: Index, rates: Floats) -> tuple[float, Floats]:
-    """Mean of -log P(label) at some rates of flips, smoothed, and its gradient."""
+    """Mean of -log P(label, gains) at some rates of flips, smoothed, and its gradient."""
     n, K = z.shape
-    q = softmax(parameters[0] * z + np.append(0.0, parameters[1:]), axis=1)
+    gains, apart = np.exp(parameters[:K]), (parameters[:K] - parameters[:K].mean()) / _GAINS_DIFFER
+    q = softmax(gains * z + np.append(0.0, parameters[K:]), axis=1)
     given = _label_given(rates, own)
     seen = np.maximum(np.sum(q * given, axis=1), NOT_ZERO)
-    # A trace of the other classes at every row, one row's worth in all, keeps the gain of
+    # A trace of the other classes at every row, one row's worth in all, keeps the gains of
     # separate classes finite, as smoothed targets do in a calibration.
     trace = 1 / ((n + K) * (K - 1))
     logs = np.log(np.maximum(q, NOT_ZERO))
-    value = -(1 - K * trace) * np.log(seen).mean() - trace * logs.sum(axis=1).mean()
+    value = np.square(apart).sum() / 2 - (1 - K * trace) * np.log(seen).sum() - trace * logs.sum()
     # d seen/d score_k = q_k (P(label | k) - seen)
     by_score = -(1 - K * trace) * q * (given / seen[:, None] - 1) + trace * (K * q - 1)
-    gradient = [np.sum(by_score * z), *by_score[:, 1:].sum(axis=0)]
-    return float(value), np.array(gradient) / n
+    by_gain = gains * np.sum(by_score * z, axis=0) + apart / _GAINS_DIFFER
+    return float(value / n), np.append(by_gain, by_score[:, 1:].sum(axis=0)) / n
 
 
 def _label_given(rates: Floats, own: Index) -> Floats:
@@ -405,3 +400,8 @@ def _label_given(rates: Floats, own: Index) -> Floats:
     given = np.tile(rates / max(len(rates) - 1, 1), (len(own), 1))
     given[np.arange(len(own)), own] = 1 - rates[own]
     return np.asarray(given)
+
+
+def _logs(weights: Floats) -> Floats:
+    """Logarithms of the weights, less the largest of each row."""
+    return np.log(np.maximum(weights / weights.max(axis=1, keepdims=True), NOT_ZERO))
