@@ -186,7 +186,7 @@ def audit_labels(
     >>> y[[10, 50, 500]] = [9, 1, 2]  # these were 0, 2 and 8
     >>> audit = audit_labels(X, y)
     >>> audit
-    LabelAudit(1,797 labels, 3 flagged)
+    LabelAudit(1,797 labels, 4 flagged)
     >>> audit.to_frame("pandas").head(3).round(3)
        row  label  suggested  suspicion  flagged
     0   10      9          0      0.998     True
