@@ -82,7 +82,6 @@ class LabelAudit:
         weights: ArrayLike,
         own: ArrayLike,
         classes: ArrayLike,
-        labels: ArrayLike | None = None,
         precision: float = PRECISION,
         *,
         shares: ArrayLike | None = None,
@@ -120,7 +119,7 @@ class LabelAudit:
             mislabelled=mislabelled,
             suggested=classes[best],
             flagged=_as_many_as(mislabelled, doubted & (group[best] != group[own]), precision),
-            labels=classes[own] if labels is None else np.asarray(labels),
+            labels=classes[own],
             weights=weights,
             classes=classes,
             noise_rate=flips.rate(of_groups),
@@ -193,8 +192,18 @@ def audit_labels(
     1  500      2          8      0.986     True
     2   50      1          2      0.981     True
     """
-    rows, names = _rows(X)
-    labels, classes, own = _labels(y, rows.shape[0])
+    return audit_rows(*_rows(X), y, precision, **given)
+
+
+def audit_rows(
+    rows: Array,
+    names: tuple[str, ...] | None,
+    y: Any,
+    precision: float = PRECISION,
+    **given: Unpack[Given],
+) -> LabelAudit:
+    """Audit rows of numbers; columns that have names have units of their own."""
+    classes, own = _labels(y, rows.shape[0])
     # To flag labels, costs must be probabilities.
     settings: Given = {"curve": "auto", **given, "calibrate": True}
     exact = Settings.of(**settings).are_exact(*rows.shape)
@@ -216,7 +225,7 @@ def audit_labels(
             weights = plain
     # How common each class is, none of them never.
     common = (np.bincount(own, minlength=len(classes)) + 1) / (len(own) + len(classes))
-    return LabelAudit.from_weights(weights, own, classes, labels, precision, shares=common)
+    return LabelAudit.from_weights(weights, own, classes, precision, shares=common)
 
 
 def separates(weights: Floats, own: Index, i: int, j: int) -> bool:
@@ -271,8 +280,8 @@ def _rows(X: Data) -> tuple[Array, tuple[str, ...] | None]:
     return rows, source.feature_names
 
 
-def _labels(y: object, n: int) -> tuple[Values, Values, Index]:
-    """Labels, their classes and each row's class number, or an error."""
+def _labels(y: object, n: int) -> tuple[Values, Index]:
+    """The classes and each row's class number, or an error."""
     labels = np.asarray(arrays.to_numpy(y) if arrays.is_array(y) else y)
     if labels.shape != (n,):
         raise InputError(f"y has shape {labels.shape} where ({n},) is expected: one label per row.")
@@ -289,7 +298,7 @@ def _labels(y: object, n: int) -> tuple[Values, Values, Index]:
     if sizes.min() < 2:
         single = classes.tolist()[sizes.argmin()]
         raise InputError(f"Class {single!r} has a single row; leave it out, or merge it.")
-    return labels, classes, own
+    return classes, own
 
 
 # ---- flips --------------------------------------------------------------------------------------
@@ -319,16 +328,7 @@ class Flips(NamedTuple):
 
 
 def fit_flips(weights: Floats, own: Index) -> Flips:
-    """How probable rates of flips are, from left-out weights (n, K), and the fits behind that.
-
-    >>> lean = np.append(np.linspace(0.001, 0.5, 50), np.linspace(0.5, 0.999, 50))
-    >>> own = np.repeat([0, 1], 50)
-    >>> weights = np.column_stack([1 - lean, lean])
-    >>> own[[3, 95]] = 1, 0
-    >>> flips = fit_flips(weights, own)
-    >>> np.flatnonzero(flips.mislabelled(weights, own) > 0.5).tolist()
-    [3, 95]
-    """
+    """How probable rates of flips are, from left-out weights (n, K), and the fits behind that."""
     from scipy.optimize import minimize  # slow to import
 
     K, step = weights.shape[1], -(-len(own) // _MOST_ROWS) or 1
@@ -404,4 +404,5 @@ def _label_given(rates: Floats, own: Index) -> Floats:
 
 def _logs(weights: Floats) -> Floats:
     """Logarithms of the weights, less the largest of each row."""
-    return np.log(np.maximum(weights / weights.max(axis=1, keepdims=True), NOT_ZERO))
+    share = weights / weights.max(axis=1, keepdims=True)
+    return np.asarray(np.log(np.maximum(share, NOT_ZERO)))
