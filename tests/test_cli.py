@@ -352,6 +352,17 @@ def test_audit_finds_flipped_labels(tmp_path):
     assert told(*given)["rows"] == 120
 
 
+def test_audit_judges_as_the_library_does(tmp_path):
+    rng = np.random.default_rng(0)  # rows between whose units left-out rows do not decide
+    rows = (rng.normal(size=(120, 2)) + np.repeat([[0, 0], [1, 1]], 60, axis=0)) * [1, 2]
+    table = pd.DataFrame(rows, columns=["x", "y"]).assign(kind=np.repeat(["a", "b"], 60))
+    table.to_csv(tmp_path / "table.csv", index=False)
+    run("audit", tmp_path / "table.csv", "--label", "kind", "-o", tmp_path / "audit.csv")
+    written = pd.read_csv(tmp_path / "audit.csv").sort_values("id")["suspicion"]
+    found = cospan.audit_labels(table[["x", "y"]], table["kind"])
+    np.testing.assert_allclose(written, found.suspicion, atol=1e-6)
+
+
 def test_fidelity_names_copies_and_impossible_rows_and_writes_them(tmp_path):
     rng = np.random.default_rng(1)
     real, made = (pd.DataFrame(rng.normal(size=(200, 2)), columns=["x", "y"]) for _ in range(2))

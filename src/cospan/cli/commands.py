@@ -21,8 +21,9 @@ from cospan.base.types import Values
 from cospan.cli.app import Outputs
 from cospan.cli.gates import broken
 from cospan.cli.terminal import Terminal
-from cospan.comparison import Comparison, audit_labels
+from cospan.comparison import Comparison
 from cospan.comparison import compare as compare_sets
+from cospan.comparison.audit import audit_rows
 from cospan.comparison.opening import told_apart
 from cospan.comparison.score_files import (
     ENDINGS,
@@ -224,7 +225,7 @@ def audit(
     for note in notes_of([source]):
         terminal.warn(str(note))
     terminal.progress("judging every row without itself", 0, None)
-    found = audit_labels(table.rows, table.labels)
+    found = audit_rows(table.rows, source.feature_names, table.labels)
     order = found.order
     columns = {"id": np.asarray(table.ids)[order], "label": found.labels[order]} | {
         key: getattr(found, key)[order] for key in ("suggested", "suspicion", "flagged")
