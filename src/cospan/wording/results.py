@@ -32,9 +32,8 @@ def verdict_headline(verdict: Verdict) -> str:
     if not verdict.differs:
         shared = any(one.kind in SCHEMA for one in verdict.findings)
         return f"{a} and {b} show no difference{' in the columns they share' if shared else ''}."
-    if verdict.size in ("none", "unknown"):
-        return f"{a} and {b} differ only slightly."
-    return f"{a} and {b} differ by a {verdict.size} amount."
+    words = {"none": " only slightly", "unknown": ""}
+    return f"{a} and {b} differ{words.get(verdict.size, f' by a {verdict.size} amount')}."
 
 
 def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
@@ -289,9 +288,15 @@ def monitoring_sentences(found: Monitoring) -> tuple[str, ...]:
     for status, text in (("few rows", "had too few rows"), ("no data", "had no data")):
         n = sum(one.status == status for one in found.windows)
         lines += [f"{plural(n, window_name(found))} {text}."] if n else []
-    odd = [one for one in found.windows if one.findings and not one.alarm and one.rows]
+    odd = [one for one in found.windows if one.rows and _odd(one)]
     lines += [line for one in odd[-MOST_EPISODES:] for line in window_sentences(one, found)[:1]]
     return tuple(dict.fromkeys(lines))
+
+
+def _odd(one: Window) -> bool:
+    """Whether something was met in a window that no episode tells of."""
+    first = one.findings[0].kind if one.findings else ""
+    return first in ("far", "repeated window") if one.alarm else bool(first)
 
 
 def per_text(found: Monitoring) -> str:
@@ -323,12 +328,16 @@ def episode_sentence(one: Episode) -> str:
     if one.end is None:
         differ = "differ" if len(one.columns) > 1 else "differs"
         return f"Since {since}, {names} {differ} from the reference."
-    return f"From {since} to {day_text(one.end)}, {names} differed from the reference."
+    until = "" if one.end == one.start else f" to {day_text(one.end)}"
+    return f"{'From' if until else 'On'} {since}{until}, {names} differed from the reference."
 
 
 def change_sentence(one: Episode, found: Monitoring) -> str:
     """What its first column was and became, where a finding of the alarm's window says it."""
-    findings = (f for f in one.findings if f.column in one.columns[:1])
+    findings = (
+        f for f in one.findings
+        if f.column in one.columns[:1] or (f.kind == "relation" and f.second in one.columns[:1])
+    )  # fmt: skip
     first = tuple(replace(f, beyond=math.nan) for f in findings)[:1]
     return "".join(window_sentences(replace(one.alarm, findings=first), found))
 
