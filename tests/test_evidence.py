@@ -72,6 +72,15 @@ def test_exchanging_the_sets_flips_the_signs_and_keeps_the_rest():
         assert first.effect == pytest.approx(-second.effect, rel=1e-3, abs=1e-6)
 
 
+def test_what_is_found_prints_as_words():
+    A, B = rng(0).normal(size=(2, 100, 2))
+    B[:, 1] += 3
+    found = shift_test(A, B)  # a test has no size
+    assert str(found).startswith("A and B differ.\n")
+    assert str(found.findings[0]).startswith("x1 rose from ")
+    assert str(compare(A, B).features).startswith("<Table: 1 of 2 rows changed")
+
+
 def test_the_order_of_rows_and_columns_does_not_matter():
     A, B = rng(1).normal(size=(150, 5)), rng(2).normal(size=(170, 5))
     B[:, 3] += 1

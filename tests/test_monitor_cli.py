@@ -74,7 +74,8 @@ def test_json_and_tables(profile, folder, tmp_path):
     for name in ("m.json", "m.CSV"):
         run("monitor", profile, folder / "calm.parquet", "-o", tmp_path / name, "-q")
     assert json.loads((tmp_path / "m.json").read_text())["windows"] == plain["windows"]
-    assert len(pd.read_csv(tmp_path / "m.CSV")) == 5
+    table = pd.read_csv(tmp_path / "m.CSV")
+    assert (len(table), table["p"].dtype, table["size"].dtype) == (5, float, float)
     run("monitor", profile, folder / "shifted.parquet", "-o", tmp_path / "m.md", "-q")
     assert (tmp_path / "m.md").read_text(encoding="utf-8").startswith("## Since 6 February 2022, x")
 

@@ -33,7 +33,8 @@ BROKEN = 3  # done, and a --fail-on gate was broken
 _COMMANDS = re.compile(r"^(\s*:)(?=:)|(#)(?=#(?:\[|vso\[|teamcity\[))", re.MULTILINE)
 #: Python's arguments in a message, which are options here.
 _OPTIONS = re.compile(
-    r"(?<!\S)(a|b|categorical|columns|drop|every|groups|keep|label|numeric|time)=(?=[\s,;.:)]|$)"
+    r"(?<!\S)(a|b|categorical|columns|drop|every|false_alarms|groups|id_column|keep|label|numeric"
+    r"|time)=(?=[\s,;.:)]|$)"
 )
 _TYPERS_OWN = (typer.Exit, typer.Abort, typer.BadParameter)  # it knows their exit codes
 STYLES = {"title": "bold", "head": "bold cyan", "plain": "", "warn": "yellow"}
@@ -198,7 +199,8 @@ def _console(stream: TextIO) -> Console:
 def _sentence(error: BaseException) -> str | None:
     """What to tell a user about an error; None for those that are not theirs to solve."""
     if isinstance(error, CospanError):
-        return _OPTIONS.sub(r"--\1", " ".join(str(error).split()))
+        said = _OPTIONS.sub(r"--\1", " ".join(str(error).split()))
+        return said.replace("--false_alarms", "--false-alarms").replace("--id_column", "--id")
     if isinstance(error, BrokenPipeError):
         return None  # the reader of our output went away: typer ends quietly
     if isinstance(error, OSError):

@@ -89,6 +89,11 @@ class Finding:
         both = (self.column, self.second) if self.kind == "swap" else (self.column,)
         return tuple(name for name in both if name)
 
+    def __str__(self) -> str:
+        from cospan.wording.findings import sentence
+
+        return sentence(self, ("A", "B"))
+
     def to_dict(self) -> Record:
         """Plain types only; what does not apply is None."""
         return dict(plain(self))

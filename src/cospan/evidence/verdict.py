@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from cospan.base.tables import make_dataframe, plain
+from cospan.base.text import plural
 from cospan.base.types import DataFrame, Record
 
 from .blame import nameless
@@ -35,7 +36,7 @@ MOSTLY = 0.5
 Row = TypeVar("Row", "FeatureChange", "PairChange")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Table(Generic[Row]):
     """Rows of one kind: changed ones first, the surest first.
 
@@ -51,6 +52,9 @@ class Table(Generic[Row]):
     """
 
     rows: tuple[Row, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Table: {len(self.changed)} of {plural(len(self), 'row')} changed; to_frame()>"
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -142,8 +142,7 @@ class Profile:
         """
         if every is None and time is not None:
             raise InputError(
-                'How long is a window? Say it with every=, for instance every="day" or '
-                'every="1000-rows".'
+                'How long is a window? Say it with every=, such as "day" or "1000-rows".'
             )
         length = as_every(LENGTH if every is None else every)
         kept = read_windows(data, time, length, name, **options)
@@ -296,9 +295,6 @@ class Profile:
         if windows.n.shape[1] != len(found.functions.table):
             raise ModelFileError("The file was made by another version of cospan; make it again.")
         return found
-
-    def __str__(self) -> str:
-        return self.name
 
     def __repr__(self) -> str:
         length = f"one {self.every}" if self.every.timed else f"{self.every.rows:,} rows"

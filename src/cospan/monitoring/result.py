@@ -20,6 +20,7 @@ import numpy as np
 
 from cospan.base.files import check_output
 from cospan.base.tables import make_dataframe, plain
+from cospan.base.text import plural
 from cospan.base.types import Bools, DataFrame, Floats, Index, Record
 from cospan.errors import CospanError, Note, warn
 from cospan.evidence import Finding, Held, Size
@@ -360,7 +361,7 @@ class Monitoring:
     def __repr__(self) -> str:
         return (
             f"<Monitoring of {self.name!r} against {self.reference.name!r}: "
-            f"{len(self.windows)} windows, {len(self.episodes)} episodes>"
+            f"{plural(len(self.windows), 'window')}, {plural(len(self.episodes), 'episode')}>"
         )
 
     def _repr_html_(self) -> str:
@@ -386,10 +387,11 @@ class Monitoring:
 
         windows = self.windows
         found: Record = {"window": [w.label for w in windows]}
-        for key in ("rows", "status", "alarm", "level", "p"):
+        for key in ("rows", "status", "alarm", "level"):
             found[key] = [getattr(w, key) for w in windows]
+        found["p"] = [math.nan if w.p is None else w.p for w in windows]
         for key, own in (("size", "real"), ("size_low", "low"), ("size_high", "high")):
-            found[key] = [None if w.size is None else getattr(w.size, own) for w in windows]
+            found[key] = [math.nan if w.size is None else getattr(w.size, own) for w in windows]
         found["findings"] = [" ".join(window_sentences(w, self)) for w in windows]
         return found
 
