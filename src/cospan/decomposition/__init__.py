@@ -12,11 +12,11 @@ large sparse matrices are found by `partial`.
 """
 
 from cospan.decomposition.dense import GSVD, gsvd, gsvdvals
-from cospan.decomposition.kernel import Blocks
+from cospan.decomposition.kernel import Blocks, Tolerances, decompose
 from cospan.decomposition.notation import JuliaForm, LapackForm, MatlabForm
 from cospan.decomposition.partial import PartialGSVD, gsvds
 
 __all__ = [
-    "GSVD", "Blocks", "JuliaForm", "LapackForm", "MatlabForm", "PartialGSVD", "gsvd", "gsvds",
-    "gsvdvals",
+    "GSVD", "Blocks", "JuliaForm", "LapackForm", "MatlabForm", "PartialGSVD", "Tolerances",
+    "decompose", "gsvd", "gsvds", "gsvdvals",
 ]  # fmt: skip

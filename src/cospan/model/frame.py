@@ -21,7 +21,7 @@ from cospan.base import arrays
 from cospan.base.checks import as_option, as_rows, as_weights, check_names
 from cospan.base.factorizations import qr, solve_triangular_transposed
 from cospan.base.types import Array, Data, Floats
-from cospan.decomposition import Blocks, gsvd
+from cospan.decomposition import Blocks, Tolerances, decompose
 from cospan.errors import InputError, Note, warn
 from cospan.model.alignment import Alignment, LeaveOneOut
 from cospan.model.choice import Chosen
@@ -240,11 +240,12 @@ class JointFrame(SetModel):
             # part: a direction of its own would say nothing.
             alive = arrays.like(np.isin(np.arange(g.n_features), constant, invert=True), left)
             left, right = left * alive[None, :], right * alive[None, :]
-        found = gsvd(left, right, tol=tol, compute_uv=False)
+        tolerances = Tolerances.of(left, right, tol, arrays.eps(left))
+        found = decompose(left, right, tolerances, want_uv=False)
         H, basis, inner = found.H, working.basis, None
-        if found.rank < H.shape[1] and not without:
+        if H.shape[0] < H.shape[1] and not without:
             orthogonal = qr(H.T)
-            inner = orthogonal.apply(arrays.identity(found.rank, H))
+            inner = orthogonal.apply(arrays.identity(H.shape[0], H))
             basis = inner if basis is None else arrays.matmul(basis, inner)
             H = orthogonal.R.T
         # The pseudo-inverse: H = Rᵀ Qᵀ, hence H⁺ = Q R⁻ᵀ

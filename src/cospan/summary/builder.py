@@ -64,7 +64,7 @@ class SummaryBuilder:
     >>> builder = SummaryBuilder(SummaryOptions(exact=False), n_folds=5)
     >>> for start in range(0, 12, 3):
     ...     builder.take(np.arange(24.0).reshape(12, 2)[start : start + 3] ** 2)
-    >>> builder.finish(), builder.folded().without(0)
+    >>> builder.folded().whole, builder.folded().without(0)
     (Summary(12 rows, 2 features, fast), Summary(9 rows, 2 features, fast))
     """
 
@@ -119,20 +119,22 @@ class SummaryBuilder:
         self.count += n
 
     def finish(self) -> Summary:
-        """The summary of all rows that were added."""
-        return self.folded().whole
+        """The summary of all rows that were added; they are in no folds."""
+        sample = self._drawn()
+        return replace(self._summary_of(self._folds[0], sample), sample=sample)
 
     def folded(self) -> FoldedSummary:
         """The folds of all rows that were added, dealt by their running number."""
-        if self._sample is None or self._first is None:
-            raise InputError("There are no rows to summarise; at least one sample is needed.")
-        sample = RowSample.drawn(self._sample, int(self._first.shape[1]))
-        parts = tuple(self._summary_of(one, sample) for one in self._folds)
+        sample = self._drawn()
+        parts = tuple(self._summary_of(x, sample) if x.count else None for x in self._folds)
         return FoldedSummary(parts, sample, dealt_by_number(sample.index, len(self._folds)))
 
-    def _summary_of(self, rows: BlockSums, sample: RowSample) -> Summary | None:
-        if rows.count == 0:
-            return None
+    def _drawn(self) -> RowSample:
+        if self._sample is None or self._first is None:
+            raise InputError("There are no rows to summarise; at least one sample is needed.")
+        return RowSample.drawn(self._sample, int(self._first.shape[1]))
+
+    def _summary_of(self, rows: BlockSums, sample: RowSample) -> Summary:
         moments = rows.finish()
         check_range(moments, self.options.name, sample)
         few = moments.factored and rows.count < moments.mean.shape[0]
