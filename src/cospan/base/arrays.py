@@ -26,6 +26,8 @@ from cospan.base.types import Array, Namespace
 BLOCK_BYTES = 3 * 2**23
 # Entries below which no BLAS was seen to share the factorization of a matrix among threads.
 BLAS_THREADS_FROM = 2**11
+# Up to so many columns threads of BLAS wait for each other more than they work.
+FEW_COLUMNS = 1000
 
 Made = TypeVar("Made")
 
@@ -220,6 +222,11 @@ def one_blas_thread() -> Held:
     return _one_blas_thread
 
 
+def threads_for(n_columns: int, few: int = FEW_COLUMNS) -> Held | nullcontext[None]:
+    """Inside a `with` of this BLAS works in one thread, if matrices have so few columns."""
+    return one_blas_thread() if n_columns <= few else nullcontext()
+
+
 @contextmanager
 def one_thread(x: Array) -> Iterator[None]:
     """Bits that do not depend on the number of threads; for small arrays BLAS takes one anyhow."""
@@ -296,8 +303,10 @@ def gram(x: Array) -> Array:
         return np.asarray((product + product.conj().T) / 2)
     matrix, transposed = _operand(x)
     syrk = scipy.linalg.get_blas_funcs("syrk", (matrix,))
-    upper = np.triu(syrk(1.0, matrix, trans=1 - transposed))
-    return np.asarray(upper + np.triu(upper, 1).T)
+    upper = np.asarray(syrk(1.0, matrix, trans=1 - transposed))  # below the diagonal it is 0
+    product = upper + upper.T
+    product[np.diag_indices_from(product)] /= 2
+    return product
 
 
 def stacked(parts: Sequence[Array], *, columns_first: bool = False) -> Array:

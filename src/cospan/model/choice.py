@@ -104,8 +104,7 @@ def choose(
         found = search.with_pooling(found)
     equal_weights = bool(np.all(trial.removed == trial.removed[:1]))
     squared = found.squared.T if g.affine and equal_weights else None
-    trial = trial if found.working is working else _trial_of(found.working)
-    return Chosen(found.working, found.geometry, trial, squared)
+    return Chosen(found.working, found.geometry, _trial_of(found.working), squared)
 
 
 # ---- which of two settings is better ----------------------------------------------------------
@@ -135,17 +134,13 @@ class Judge:
 
     def better(self, losses: Floats, current: Floats, errors: float) -> bool:
         """Are losses lower than the current ones by so many standard errors?"""
-        difference = current - losses
-        variance = 0.0
-        for k in range(self.n_sets):
-            member = self.trial.own == k
-            # A row of weight 2 is two rows, also in how sure we are.
-            total = float(self.trial.counts[member].sum())
-            weight = self.trial.counts[member] / total
-            about = difference[member] - weight @ difference[member]
-            variance += float(weight @ about**2) / max(total - 1, 0.5 * total)
-        error = math.sqrt(variance) / self.n_sets
-        return float(self.weight @ difference) > errors * error + SAME_LOSS
+        difference, own = current - losses, self.trial.own
+        # A row of weight 2 is two rows, also in how sure we are.
+        total = np.bincount(own, self.trial.counts)
+        means = np.bincount(own, self.weight * difference) * self.n_sets
+        squares = np.bincount(own, self.weight * (difference - means[own]) ** 2)
+        error = math.sqrt(np.sum(squares / np.maximum(total - 1, 0.5 * total)) / self.n_sets)
+        return float(means.mean()) > errors * error + SAME_LOSS
 
     def calibrated(
         self, squared: Floats, start: Calibration | None = None
@@ -327,23 +322,23 @@ def pooled_costs(
     working: WorkingSets, matrices: Sequence[Floats], trial: TrialRows, alpha: float, pooling: float
 ) -> Floats:
     """Squared costs without ν, (K, n), for one α and one γ; exact as in `left_out_grid`."""
-    K = working.n_sets
+    K, means = working.n_sets, working.means().T
     mean = sum(matrices[1:], start=matrices[0]) / K
+    pooled = [(1 - alpha) * ((1 - pooling) * one + pooling * mean) for one in matrices]
     costs = np.empty((K, len(trial.own)))
     for o in range(K):
         member = np.flatnonzero(trial.own == o)
-        gone = _departure(working, trial, o)
+        rows, gone = trial.rows[member].T, _departure(working, trial, o)
         for k in range(K):
             # What set o weighs in k's matrix.
             weight = (1 - alpha) * (pooling / K + (1 - pooling) * (k == o))
             if pooling < 1 or k == 0:  # at γ = 1 there is one matrix for all sets
-                shrunk = (1 - alpha) * ((1 - pooling) * matrices[k] + pooling * mean)
-                shrunk += weight * gone.growth * matrices[o]
+                shrunk = pooled[k] + weight * gone.growth * matrices[o]
                 shrunk[np.diag_indices_from(shrunk)] += alpha
                 # Rows and all means, as columns, where that matrix is the identity.
                 R = factorizations.cholesky(shrunk)
-                p = factorizations.solve_triangular_transposed(R, trial.rows[member].T)
-                at = factorizations.solve_triangular_transposed(R, working.means().T)
+                p = factorizations.solve_triangular_transposed(R, rows)
+                at = factorizations.solve_triangular_transposed(R, means)
             pp = np.einsum("ij,ij->j", p, p) + trial.off[member] / alpha
             step = at[:, o] - at[:, k]
             along = step @ p

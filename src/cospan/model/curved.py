@@ -162,7 +162,8 @@ def with_curve(
         g, most = tried.working.geometry, tried_rows(len(summaries))
         some = [part.sample.rows[:most] for part in summaries]
         if are_of_a_table(some, g.units):
-            mapping = score_map(some)
+            with arrays.one_blas_thread():  # all its matrices are small
+                mapping = score_map(some)
         else:
             center = np.asarray(arrays.to_numpy(g.center), dtype=np.float64)
             per_unit = np.asarray(arrays.to_numpy(tried.working.per_unit), dtype=np.float64)
@@ -177,14 +178,17 @@ def with_curve(
     at_once = known <= _MAPPED_AT_ONCE * sampled and getattr(again, "at_hand", False)
     at_once &= any(len(x) < min(_ENOUGH, one.count) for x, one in zip(few, summaries, strict=True))
     mapped = again(mapping) if again is not None and at_once else None
-    costs = _better_costs(_with_samples(mapped, few, mapping), settings, tried)
+    trial = _with_samples(mapped, few, mapping)
+    with arrays.threads_for(mapping.n_features):
+        costs = _better_costs(trial, settings, tried)
     if costs is None:
         return model
     if again is not None and mapped is None and sampled < known:  # all rows, as chosen for some
         g = costs.geometry
         settings = replace(settings, shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof)
         mapped = _with_samples(again(mapping), samples, mapping)
-        costs, _ = SetCosts.of_chosen(chosen_sets(mapped, settings), settings)
+        with arrays.threads_for(mapping.n_features):
+            costs, _ = SetCosts.of_chosen(chosen_sets(mapped, settings), settings)
     return replace(model, curve=CurvedSets(mapping, costs))
 
 

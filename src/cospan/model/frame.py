@@ -222,9 +222,10 @@ class JointFrame(SetModel):
         cls, a: Summary, b: Summary, settings: Settings, picture: bool, again: Again | None
     ) -> JointFrame:
         """The frame of two summaries, without a warning of its notes."""
-        chosen = chosen_sets((a, b), settings, ("A", "B"), picture)
-        frame, inner = cls._decomposed(chosen)
-        frame, tried = calibrated(frame, chosen, settings, inner)
+        with arrays.threads_for(a.n_features):
+            chosen = chosen_sets((a, b), settings, ("A", "B"), picture)
+            frame, inner = cls._decomposed(chosen)
+            frame, tried = calibrated(frame, chosen, settings, inner)
         return frame if settings.curve is None else with_curve(frame, tried, settings, again)
 
     @classmethod

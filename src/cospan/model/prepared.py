@@ -261,6 +261,7 @@ class WorkingSets:
         self.factored = as_factors(prepared.summaries)
         self._moments = self._factors() if self.factored else self._matrices()
         self._spectra: dict[int, tuple[Floats, Floats]] = {}
+        self._trials: dict[int, TrialRows] = {}
 
     def _factors(self) -> list[Array]:
         g, xp = self.geometry, arrays.namespace(self.per_unit)
@@ -326,6 +327,8 @@ class WorkingSets:
 
     def trial(self, most: int) -> TrialRows | None:
         """Sampled rows of every set, at most so many of each; None where a set keeps none."""
+        if most in self._trials:
+            return self._trials[most]
         found = [self._trial_of(k, most) for k in range(self.n_sets)]
         if any(len(part[0]) == 0 for part in found):
             return None
@@ -333,7 +336,7 @@ class WorkingSets:
         own = np.repeat(np.arange(self.n_sets), [len(part[0]) for part in found])
         if not self.geometry.own_centers:
             rows = rows + self.means()[own]
-        return TrialRows(rows, off, own, count)
+        return self._trials.setdefault(most, TrialRows(rows, off, own, count))
 
     def _trial_of(self, k: int, most: int) -> tuple[Floats, Floats, Floats]:
         """Rows of one set less its mean, their squared norms off the span, and their weights."""

@@ -148,7 +148,8 @@ class Scorer:
         """Squared costs and what goes with them, for any number of rows."""
         pieces = pieces_of(rows, self.model.n_features, HOST_ENTRIES, FEWEST_AT_ONCE)
         threads = arrays.host_threads(rows) if len(pieces) >= THREADED_PARTS else 1
-        parts = arrays.in_threads(lambda piece: self._scored(rows[piece, :]), pieces, threads)
+        with arrays.threads_for(self.model.n_features):
+            parts = arrays.in_threads(lambda piece: self._scored(rows[piece, :]), pieces, threads)
         xp, columns = arrays.namespace(rows), zip(*parts, strict=True)
         *squared, shares, outside = (
             x[0] if x[0] is None or len(x) == 1 else xp.concat(x) for x in columns

@@ -298,8 +298,9 @@ class SetCosts(SetModel):
         from cospan.model.curved import with_curve  # made of these
 
         settings = Settings.of(**given)
-        chosen = chosen_sets(summaries, settings, labels, picture, near)
-        costs, tried = cls.of_chosen(chosen, settings)
+        with arrays.threads_for(summaries[0].n_features):
+            chosen = chosen_sets(summaries, settings, labels, picture, near)
+            costs, tried = cls.of_chosen(chosen, settings)
         return with_curve(costs, tried, settings, again, mapping)
 
     @classmethod

@@ -225,6 +225,11 @@ class UsualRows(NamedTuple):
     @classmethod
     def learn(cls, sets: Sequence[SetRows], n_folds: int) -> UsualRows:
         """From rows of every set and their folds."""
+        with arrays.threads_for(sets[0].rows.shape[1]):
+            return cls._learned(sets, n_folds)
+
+    @classmethod
+    def _learned(cls, sets: Sequence[SetRows], n_folds: int) -> UsualRows:
         folds, costs = [], []
         for one in sets:
             beyond = np.sort(NormalScores.learn(one.rows).beyond(one.rows), axis=0)
@@ -245,7 +250,8 @@ class UsualRows(NamedTuple):
     def squared_costs(self, rows: Floats, dealt: NDArray[np.intp]) -> Floats:
         """(n, K): what rows cost each set, without the fold that each is in."""
         rows = np.asarray(rows, dtype=np.float64)
-        return np.stack([_out_of_fold(own, rows, dealt) for own in self.folds], axis=1)
+        with arrays.threads_for(rows.shape[1]):
+            return np.stack([_out_of_fold(own, rows, dealt) for own in self.folds], axis=1)
 
 
 def _out_of_fold(folds: Sequence[_Ellipsoid], rows: Floats, dealt: NDArray[np.intp]) -> Floats:

@@ -331,7 +331,8 @@ class MomentSum:
             groups = [pieces[i :: self.threads] for i in range(min(self.threads, len(pieces)))]
             sums = arrays.in_threads(self._summed, groups, self.threads)
         else:
-            sums = [self._summed(parts, weights)]
+            with arrays.threads_for(len(self.total), THREADED_FEATURES):
+                sums = [self._summed(parts, weights)]
         for n, total, matrix in sums:
             self.n += n
             self.total = self.total + total
