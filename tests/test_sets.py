@@ -13,7 +13,15 @@ from cospan import AlignmentAngleClassifier, JointFrame, Summary
 from cospan.base.tolerance import FAST_SHRINKAGE
 from cospan.comparison.opening import Options
 from cospan.errors import CospanWarning, InputError
-from cospan.model import Calibration, Given, PreparedSets, SetCosts, Settings, calibrated_weights
+from cospan.model import (
+    Calibration,
+    Given,
+    PreparedSets,
+    SetCosts,
+    Settings,
+    WorkingSets,
+    calibrated_weights,
+)
 from cospan.model.choice import SHRINKAGE_GRID, left_out_grid, pooled_costs
 
 SETTINGS = {
@@ -243,7 +251,7 @@ def test_settings_are_tried_with_the_costs_they_are_scored_with(d, pooling):
     rng = np.random.default_rng(3)
     sets = [rng.normal(size=(n, d)) + 0.3 * k for k, n in enumerate((9, 14, 20))]
     summaries = [Summary.of(X) for X in sets]
-    working = PreparedSets(summaries).working("common")
+    working = WorkingSets(PreparedSets(summaries), "common")
     trial = working.trial(100)
     if pooling == 0:
         tried = left_out_grid(working, trial, np.array([0.2]))[0]

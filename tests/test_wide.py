@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from cospan import JointFrame, Summary
-from cospan.model import PreparedSets, SetCosts
+from cospan.model import PreparedSets, SetCosts, WorkingSets
 
 
 def wide(p, d, seed=0, shift=0.0):
@@ -154,5 +154,5 @@ def test_fast_sets_of_few_rows_that_together_are_many_work_in_matrices():
     A, B, Z = wide(30, 40), wide(25, 40, 1, 0.2), wide(10, 40, 2)
     pair = [Summary.of(X, exact=False) for X in (A, B)]
     found = JointFrame.from_summaries(*pair, shrinkage=0.1)
-    assert not PreparedSets(pair).working("own").factored
+    assert not WorkingSets(PreparedSets(pair), "own").factored
     assert_allclose(found.align(Z).theta, JointFrame.fit(A, B, shrinkage=0.1).align(Z).theta)

@@ -304,7 +304,7 @@ def gram(x: Array) -> Array:
     matrix, transposed = _operand(x)
     syrk = scipy.linalg.get_blas_funcs("syrk", (matrix,))
     upper = np.asarray(syrk(1.0, matrix, trans=1 - transposed))  # below the diagonal it is 0
-    product = upper + upper.T
+    product = np.asarray(upper + upper.T)
     product[np.diag_indices_from(product)] /= 2
     return product
 

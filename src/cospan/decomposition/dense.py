@@ -18,6 +18,7 @@ from cospan.base.checks import (
     check_same_library,
     feature_names_of,
 )
+from cospan.base.tolerance import rank_tolerance
 from cospan.base.types import Array, Data
 from cospan.decomposition import notation
 from cospan.decomposition.kernel import Factors, Tolerances, decompose
@@ -274,9 +275,11 @@ def _as_pair(A: Data, B: Data, tol: object) -> tuple[Array, Array, Tolerances]:
             f"A has {A.shape[1]} columns and B has {B.shape[1]}; "
             "both need the same features in the same order."
         )
-    tolerances = Tolerances.of(A, B, as_tol(tol), max(arrays.eps(A), arrays.eps(B)))
+    one, (p, d), q, eps = as_tol(tol), A.shape, B.shape[0], max(arrays.eps(A), arrays.eps(B))
     if A.dtype != B.dtype:
         xp = arrays.namespace(A, B)
         dtype = xp.result_type(A, B)
         A, B = xp.astype(A, dtype, copy=False), xp.astype(B, dtype, copy=False)
-    return A, B, tolerances
+    if one is not None:
+        return A, B, Tolerances(one, one, one)
+    return A, B, Tolerances(*(rank_tolerance(rows, d, eps) for rows in (p + q, p, q)))

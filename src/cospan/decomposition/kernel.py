@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cospan.base import arrays, factorizations
-from cospan.base.tolerance import SQUARES_ARE_SAFE, rank_tolerance
+from cospan.base.tolerance import SQUARES_ARE_SAFE
 from cospan.base.types import Array, Bools
 from cospan.decomposition.cosine_sine import (
     cosines_and_sines,
@@ -60,13 +60,6 @@ class Tolerances(NamedTuple):
     stack: float
     a: float
     b: float
-
-    @classmethod
-    def of(cls, A: Array, B: Array, tol: float | None, eps: float) -> Tolerances:
-        """Of a pair whose numbers are that fine: `tol` for all three, where it is given."""
-        (p, d), q = A.shape, B.shape[0]
-        each = (rank_tolerance(rows, d, eps) if tol is None else tol for rows in (p + q, p, q))
-        return cls(*each)
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ from cospan.model.directions import (
 )
 from cospan.model.frame import JointFrame
 from cospan.model.many import ManyFrame, set_number
-from cospan.model.prepared import Geometry, PreparedSets, in_feature_units
+from cospan.model.prepared import Geometry, PreparedSets, WorkingSets, in_feature_units
 from cospan.model.set_model import SetCosts, SetModel
 from cospan.model.settings import DEFAULTS, Given, Settings, settled
 from cospan.model.typicality import SetRows, Typicality, UsualRows, below_rate
@@ -39,8 +39,8 @@ __all__ = [
     "DEFAULTS", "Again", "Alignment", "Attribution", "Calibration", "CurvedSets",
     "Directions", "Geometry", "Given", "JointFrame", "LandmarkMap", "LeaveOneOut",
     "ManyFrame", "Parts", "PreparedSets", "Prototypes", "RowMap", "RowsAgain", "ScoreMap",
-    "SetCosts", "SetModel", "SetRows", "Settings", "Typicality", "UsualRows", "angles_of",
-    "attribute", "below_rate", "calibrated_weights", "extreme_directions",
+    "SetCosts", "SetModel", "SetRows", "Settings", "Typicality", "UsualRows", "WorkingSets",
+    "angles_of", "attribute", "below_rate", "calibrated_weights", "extreme_directions",
     "fit_calibration", "in_feature_units", "landmark_map", "log_losses",
     "log_odds_of", "mapped_summary", "prototypes", "score_map", "set_number",
     "settled", "shared_directions", "tried_rows",

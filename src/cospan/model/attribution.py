@@ -144,8 +144,5 @@ def attribute(frame: JointFrame, Z: object) -> Attribution:
             pull = (pull @ scorer.basis.T) * scorer.per_unit[None, :]
         return (fine - arrays.like(frame.geometry.origin(k), fine)[None, :]) * pull
 
-    if frame.geometry.affine:
-        features = pulled(slopes[0], 0) - pulled(slopes[1], 1)
-    else:  # one origin for both
-        features = pulled(slopes[0] - slopes[1], 0)
+    features = pulled(slopes[0], 0) - pulled(slopes[1], 1)
     return Attribution(features * scale, directions, total, math.tanh(frame.zero / 2), names)

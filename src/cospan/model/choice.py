@@ -87,7 +87,7 @@ def choose(
     prepared: PreparedSets, fixed: Fixed, prefer_units: str, near: Geometry | None = None
 ) -> Chosen:
     """Settle what was left to the data; a part of them chooses `near` what all of them chose."""
-    working = prepared.working(fixed.units or prefer_units)
+    working = WorkingSets(prepared, fixed.units or prefer_units)
     trial = working.trial(tried_rows(working.n_sets))
     g = working.geometry
     few = g.sizes.min() <= AS_GOOD_AS_ONE
@@ -222,9 +222,8 @@ class _Search:
         """The current candidate, or one in the other units that is better than it."""
         g = current.geometry
         common = g.units == "common"
-        rival = self.without_pooling(
-            current.working.prepared.working("own" if common else "common")
-        )
+        others = WorkingSets(current.working.prepared, "own" if common else "common")
+        rival = self.without_pooling(others)
         # Own units make no result depend on a column's unit: they are given up for more. But they
         # look better than they are. They are kept when rows are left out, and a row of n is a part
         # 1/n of its own features' variances: that makes it shorter by as much, in squares. Squared

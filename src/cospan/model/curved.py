@@ -21,7 +21,7 @@ from cospan.base.checks import as_rows, as_weights
 from cospan.base.tolerance import expansion_keeps_digits
 from cospan.base.types import Array, Floats, Index
 from cospan.errors import InputError
-from cospan.model.choice import CLEARLY, Chosen, Judge, tried_rows
+from cospan.model.choice import CLEARLY, MOST_OF_A_SET, Chosen, Judge, tried_rows
 from cospan.model.curves import RowMap, are_of_a_table, landmark_map, score_map
 from cospan.model.scoring import Squares, pieces_of
 from cospan.model.set_model import Model, SetCosts, chosen_sets
@@ -41,10 +41,9 @@ _FEWEST_AT_ONCE = 512
 _THREADED_PARTS = 32
 # Fewer rows in a set than this cannot show a curve: features are several times the columns.
 _FEWEST_ROWS = 40
-# Rows of a set that a curve is tried on; where it is worth it, all there are are mapped.
-TRIED_AT_MOST = 2000
-# Of fewer sampled rows all are mapped for the trial, up to so many times as many: a plain model of
-# all rows has an advantage over a curved one of a few hundred.
+# A curve is tried on sampled rows; where it is worth it, all there are are mapped. Of few sampled
+# ones all are mapped for the trial, up to so many times as many: a plain model of all rows has an
+# advantage over a curved one of a few hundred.
 _ENOUGH, _MAPPED_AT_ONCE = 1000, 4
 # With fewer features than this a pooling is looked for in no time.
 _FEW_FEATURES = 100
@@ -130,12 +129,12 @@ class RowsAgain:
         self.sets = sets
 
     def __call__(self, mapping: RowMap) -> list[Summary]:
-        return [self._mapped(X, weights, mapping) for X, weights in self.sets]
-
-    def _mapped(self, X: object, weights: object, mapping: RowMap) -> Summary:
-        rows = as_rows(X, "X", d=mapping.n_columns)
-        counted = None if weights is None else as_weights(weights, rows.shape[0])
-        return mapped_summary(rows, counted, mapping)
+        found = []
+        for X, weights in self.sets:
+            rows = as_rows(X, "X", d=mapping.n_columns)
+            counted = None if weights is None else as_weights(weights, rows.shape[0])
+            found.append(mapped_summary(rows, counted, mapping))
+        return found
 
 
 # ---- whether curved features are worth it -----------------------------------------------------
@@ -153,11 +152,9 @@ def with_curve(
     Without `again` the curve is of the rows in the summaries' samples, whatever else the plain
     model has seen; `mapping` is a map that serves these sets, too.
     """
-    if not settings.curves():
+    if not (settings.curves() and _can_show_a_curve(tried, settings)):
         return model
     summaries = tried.working.prepared.summaries
-    if not _can_show_a_curve(tried, settings):
-        return model
     if mapping is None:
         g, most = tried.working.geometry, tried_rows(len(summaries))
         some = [part.sample.rows[:most] for part in summaries]
@@ -170,7 +167,7 @@ def with_curve(
             mapping = landmark_map(center, per_unit, some)
     samples = few = [part.sample for part in summaries]
     if again is not None:
-        few = [x.taken(np.arange(len(x)) < TRIED_AT_MOST) for x in samples]
+        few = [x.taken(np.arange(len(x)) < MOST_OF_A_SET) for x in samples]
     known, sampled = sum(part.count for part in summaries), sum(map(len, few))
     if (sampled if again is None else known) < mapping.n_features:
         return model
@@ -178,17 +175,14 @@ def with_curve(
     at_once = known <= _MAPPED_AT_ONCE * sampled and getattr(again, "at_hand", False)
     at_once &= any(len(x) < min(_ENOUGH, one.count) for x, one in zip(few, summaries, strict=True))
     mapped = again(mapping) if again is not None and at_once else None
-    trial = _with_samples(mapped, few, mapping)
-    with arrays.threads_for(mapping.n_features):
-        costs = _better_costs(trial, settings, tried)
+    costs = _better_costs(_with_samples(mapped, few, mapping), settings, tried)
     if costs is None:
         return model
     if again is not None and mapped is None and sampled < known:  # all rows, as chosen for some
         g = costs.geometry
         settings = replace(settings, shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof)
         mapped = _with_samples(again(mapping), samples, mapping)
-        with arrays.threads_for(mapping.n_features):
-            costs, _ = SetCosts.of_chosen(chosen_sets(mapped, settings), settings)
+        costs, _ = SetCosts.of_chosen(chosen_sets(mapped, settings), settings)
     return replace(model, curve=CurvedSets(mapping, costs))
 
 

@@ -20,11 +20,12 @@ import numpy as np
 from cospan.base import arrays
 from cospan.base.checks import as_option, as_rows, as_weights, check_names
 from cospan.base.factorizations import qr, solve_triangular_transposed
+from cospan.base.tolerance import rank_tolerance
 from cospan.base.types import Array, Data, Floats
 from cospan.decomposition import Blocks, Tolerances, decompose
 from cospan.errors import InputError, Note, warn
 from cospan.model.alignment import Alignment, LeaveOneOut
-from cospan.model.choice import Chosen
+from cospan.model.choice import MOST_OF_A_SET, Chosen
 from cospan.model.curved import Again, RowsAgain, with_curve
 from cospan.model.directions import Directions, Parts, differences_of, parts_of, truncated
 from cospan.model.leave_one_out import removed_weights
@@ -33,9 +34,6 @@ from cospan.model.scoring import Scorer
 from cospan.model.set_model import Derived, SetModel, calibrated, chosen_sets, notes_on_weights
 from cospan.model.settings import Given, Settings
 from cospan.summary import Summary
-
-# Rows of each set that a fit keeps to try its choices on: from a thousand on they hardly change.
-SAMPLED_ROWS = 2000
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -183,7 +181,7 @@ class JointFrame(SetModel):
         plain = all(arrays.is_array(X) and not arrays.is_lazy(X) and X.ndim == 2 for X in (A, B))
         bare = sample_weight_a is None and sample_weight_b is None and curve is None and plain
         few = bare and A.shape[0] + B.shape[0] + 2 < A.shape[1]
-        size = 0 if few else SAMPLED_ROWS  # few rows are all in their summary anyway
+        size = 0 if few else MOST_OF_A_SET  # few rows are all in their summary anyway
         a = Summary.of(A, sample_weight_a, name="A", sample_size=size)
         b = Summary.of(B, sample_weight_b, name="B", sample_size=size)
         lazy = any(map(arrays.is_lazy, (A, B)))  # read once: a curve is of their samples
@@ -222,10 +220,10 @@ class JointFrame(SetModel):
         cls, a: Summary, b: Summary, settings: Settings, picture: bool, again: Again | None
     ) -> JointFrame:
         """The frame of two summaries, without a warning of its notes."""
+        chosen = chosen_sets((a, b), settings, ("A", "B"), picture)
         with arrays.threads_for(a.n_features):
-            chosen = chosen_sets((a, b), settings, ("A", "B"), picture)
             frame, inner = cls._decomposed(chosen)
-            frame, tried = calibrated(frame, chosen, settings, inner)
+        frame, tried = calibrated(frame, chosen, settings, inner)
         return frame if settings.curve is None else with_curve(frame, tried, settings, again)
 
     @classmethod
@@ -233,7 +231,6 @@ class JointFrame(SetModel):
         """The frame without a calibration, and the basis of its own span where it has one."""
         working, g = chosen.working, chosen.geometry
         left, right = (working.shrunk(k, g.shrinkage) for k in (0, 1))
-        tol = working.tolerance() if g.shrinkage == 0 and g.tol is None else g.tol
         constant = g.constant_features
         without = g.shrinkage > 0 and working.basis is None and len(constant) > 0
         if without:
@@ -241,8 +238,10 @@ class JointFrame(SetModel):
             # part: a direction of its own would say nothing.
             alive = arrays.like(np.isin(np.arange(g.n_features), constant, invert=True), left)
             left, right = left * alive[None, :], right * alive[None, :]
-        tolerances = Tolerances.of(left, right, tol, arrays.eps(left))
-        found = decompose(left, right, tolerances, want_uv=False)
+        # Of shrunk moments all digits are right, however coarse the rows were.
+        fine = g.shrinkage > 0 and g.tol is None
+        tol = rank_tolerance(*left.shape, arrays.eps(left)) if fine else working.tolerance()
+        found = decompose(left, right, Tolerances(tol, tol, tol), want_uv=False)
         H, basis, inner = found.H, working.basis, None
         if H.shape[0] < H.shape[1] and not without:
             orthogonal = qr(H.T)

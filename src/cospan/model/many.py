@@ -30,7 +30,7 @@ from cospan.base.types import Array, Bools, Floats, Index
 from cospan.decomposition import gsvd
 from cospan.errors import InputError
 from cospan.model.leave_one_out import whitening_of
-from cospan.model.prepared import PreparedSets, in_feature_units
+from cospan.model.prepared import PreparedSets, WorkingSets, in_feature_units
 from cospan.model.set_model import SetCosts
 from cospan.summary import Summary
 
@@ -82,7 +82,7 @@ class ManyFrame:
     ) -> ManyFrame:
         """The frame of sets prepared exactly as for their costs."""
         g = costs.geometry
-        working = PreparedSets.like(g, summaries, names).working(g.units)
+        working = WorkingSets(PreparedSets.like(g, summaries, names), g.units)
         factors = [working.shrunk(k, g.shrinkage) for k in range(g.n_sets)]
         H, sigma = (_pair if g.n_sets == 2 else _many)(factors, working.tolerance())
         strength = np.linalg.norm(H, axis=1)

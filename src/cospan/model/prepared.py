@@ -203,10 +203,6 @@ class PreparedSets:
         """Sets prepared as those of a geometry were."""
         return cls(summaries, g.span, g.center_mode, g.balance, g.tol, labels)
 
-    def working(self, units: str) -> WorkingSets:
-        """The sets' moments in these units."""
-        return WorkingSets(self, units)
-
     @cached_property
     def spreads(self) -> Floats:
         """(K, d): square roots of the diagonals of the sets' moments, as they are weighted."""
@@ -249,7 +245,7 @@ def _root_mean_square(x: Floats) -> Floats:
 
 
 class WorkingSets:
-    """The sets' moments in working coordinates."""
+    """The sets' moments in working coordinates, features being divided by these units."""
 
     def __init__(self, prepared: PreparedSets, units: str) -> None:
         self.prepared, self.n_sets = prepared, len(prepared.summaries)
@@ -287,11 +283,9 @@ class WorkingSets:
 
     def _matrices(self) -> list[Array]:
         g, per_unit = self.geometry, self.per_unit
-        found = []
-        for k, part in enumerate(self.prepared.summaries):
-            scatter = part.scatter_about(g.about(k), float(g.weights[k]))
-            found.append(scatter * per_unit[:, None] * per_unit[None, :])
-        return found
+        summaries = enumerate(self.prepared.summaries)
+        found = (x.scatter_about(g.about(k), float(g.weights[k])) for k, x in summaries)
+        return [scatter * per_unit[:, None] * per_unit[None, :] for scatter in found]
 
     def matrix(self, k: int) -> Array:
         """The moments of set k in working coordinates."""

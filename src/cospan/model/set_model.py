@@ -151,7 +151,8 @@ class SetModel:
         """(n, K): leave-one-out squared costs of sampled rows; None where there are none."""
         if trial is None or self.geometry.sizes.min() <= 1:
             return None
-        return self.leave_one_out_costs.of_trial(trial)
+        with arrays.threads_for(self.geometry.n_features):
+            return self.leave_one_out_costs.of_trial(trial)
 
     @cached_property
     def leave_one_out_costs(self) -> LeaveOneOutCosts:
@@ -212,7 +213,8 @@ def chosen_sets(
         )
     # Before any row is looked at: a table's columns have units of their own, pixels share one.
     table = prepared.positions.feature_names is not None and not picture
-    return choose(prepared, fixed, "own" if table else "common", near)
+    with arrays.threads_for(prepared.positions.n_features):
+        return choose(prepared, fixed, "own" if table else "common", near)
 
 
 def notes_on_weights(summaries: Sequence[Summary]) -> tuple[Note, ...]:
@@ -298,9 +300,8 @@ class SetCosts(SetModel):
         from cospan.model.curved import with_curve  # made of these
 
         settings = Settings.of(**given)
-        with arrays.threads_for(summaries[0].n_features):
-            chosen = chosen_sets(summaries, settings, labels, picture, near)
-            costs, tried = cls.of_chosen(chosen, settings)
+        chosen = chosen_sets(summaries, settings, labels, picture, near)
+        costs, tried = cls.of_chosen(chosen, settings)
         return with_curve(costs, tried, settings, again, mapping)
 
     @classmethod
@@ -312,7 +313,7 @@ class SetCosts(SetModel):
     def settled(cls, geometry: Geometry, summaries: Sequence[Summary]) -> SetCosts:
         """Costs of these sets by the units, α, γ, ν and calibration of others."""
         g = geometry
-        working = PreparedSets.like(g, summaries).working(g.units)
+        working = WorkingSets(PreparedSets.like(g, summaries), g.units)
         own = replace(working.geometry, shrinkage=g.shrinkage, pooling=g.pooling, dof=g.dof)
         return cls._bare(working, replace(own, calibration=g.calibration))
 

@@ -225,11 +225,6 @@ class UsualRows(NamedTuple):
     @classmethod
     def learn(cls, sets: Sequence[SetRows], n_folds: int) -> UsualRows:
         """From rows of every set and their folds."""
-        with arrays.threads_for(sets[0].rows.shape[1]):
-            return cls._learned(sets, n_folds)
-
-    @classmethod
-    def _learned(cls, sets: Sequence[SetRows], n_folds: int) -> UsualRows:
         folds, costs = [], []
         for one in sets:
             beyond = np.sort(NormalScores.learn(one.rows).beyond(one.rows), axis=0)
@@ -238,7 +233,8 @@ class UsualRows(NamedTuple):
             for fold in range(n_folds):
                 others = one.dealt != fold
                 others = others if others.any() else ~others
-                without.append(_Ellipsoid.of(one.rows[others], one.weights[others], weight))
+                with arrays.threads_for(one.rows.shape[1]):
+                    without.append(_Ellipsoid.of(one.rows[others], one.weights[others], weight))
             folds.append(tuple(without))
             costs.append(_out_of_fold(without, one.rows, one.dealt))
         own = np.repeat(np.arange(len(sets)), [len(one.rows) for one in sets])
@@ -250,15 +246,15 @@ class UsualRows(NamedTuple):
     def squared_costs(self, rows: Floats, dealt: NDArray[np.intp]) -> Floats:
         """(n, K): what rows cost each set, without the fold that each is in."""
         rows = np.asarray(rows, dtype=np.float64)
-        with arrays.threads_for(rows.shape[1]):
-            return np.stack([_out_of_fold(own, rows, dealt) for own in self.folds], axis=1)
+        return np.stack([_out_of_fold(own, rows, dealt) for own in self.folds], axis=1)
 
 
 def _out_of_fold(folds: Sequence[_Ellipsoid], rows: Floats, dealt: NDArray[np.intp]) -> Floats:
     found = np.empty(len(rows))
     for fold in np.unique(dealt).tolist():
         place = np.flatnonzero(dealt == fold)
-        found[place] = folds[fold].squared(rows[place])
+        with arrays.threads_for(rows.shape[1]):
+            found[place] = folds[fold].squared(rows[place])
     return found
 
 

@@ -173,9 +173,6 @@ def of_rows(X: object, sample_weight: object, options: SummaryOptions) -> Summar
         builder.add(rows, None)
         return builder.finish()
     weights = as_weights(sample_weight, rows.shape[0])
-    if weights.all():
-        builder.add(rows, weights)
-        return builder.finish()
     counting = np.flatnonzero(weights)
     builder.add(arrays.pick(rows, counting), weights[counting])
     summary = builder.finish()
@@ -331,7 +328,7 @@ class MomentSum:
             groups = [pieces[i :: self.threads] for i in range(min(self.threads, len(pieces)))]
             sums = arrays.in_threads(self._summed, groups, self.threads)
         else:
-            with arrays.threads_for(len(self.total), THREADED_FEATURES):
+            with arrays.threads_for(self.total.shape[0], THREADED_FEATURES):
                 sums = [self._summed(parts, weights)]
         for n, total, matrix in sums:
             self.n += n

@@ -22,13 +22,12 @@ T = TypeVar("T", bound=tuple[Any, ...])
 FEWEST_ROWS = 200
 
 
-def rows_within(n_bytes: int, n_features: int, most: int, fewest: int | None = None) -> int:
+def rows_within(n_bytes: int, n_features: int, most: int, fewest: int = FEWEST_ROWS) -> int:
     """How many float64 rows fit into so many bytes: at most `most`, but never just a handful.
 
     >>> rows_within(2**25, 64, 2_000), rows_within(2**25, 100_000, 2_000)
     (2000, 200)
     """
-    fewest = FEWEST_ROWS if fewest is None else fewest
     return min(most, max(fewest, n_bytes // (8 * max(n_features, 1))))
 
 
