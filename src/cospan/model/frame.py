@@ -239,8 +239,8 @@ class JointFrame(SetModel):
             alive = arrays.like(np.isin(np.arange(g.n_features), constant, invert=True), left)
             left, right = left * alive[None, :], right * alive[None, :]
         # Of shrunk moments all digits are right, however coarse the rows were.
-        fine = g.shrinkage > 0 and g.tol is None
-        tol = rank_tolerance(*left.shape, arrays.eps(left)) if fine else working.tolerance()
+        fine, d = g.shrinkage > 0 and g.tol is None, left.shape[1]
+        tol = rank_tolerance(d, d, arrays.eps(left)) if fine else working.tolerance()
         found = decompose(left, right, Tolerances(tol, tol, tol), want_uv=False)
         H, basis, inner = found.H, working.basis, None
         if H.shape[0] < H.shape[1] and not without:
