@@ -27,7 +27,7 @@ BLOCK_BYTES = 3 * 2**23
 # Entries below which no BLAS was seen to share the factorization of a matrix among threads.
 BLAS_THREADS_FROM = 2**11
 # Up to so many columns threads of BLAS wait for each other more than they work.
-FEW_COLUMNS = 1000
+FEW_COLUMNS = 700
 
 Made = TypeVar("Made")
 
