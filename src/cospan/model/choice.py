@@ -323,7 +323,6 @@ def pooled_costs(
     """Squared costs without ν, (K, n), for one α and one γ; exact as in `left_out_grid`."""
     K, means = working.n_sets, working.means().T
     mean = sum(matrices[1:], start=matrices[0]) / K
-    pooled = [(1 - alpha) * ((1 - pooling) * one + pooling * mean) for one in matrices]
     costs = np.empty((K, len(trial.own)))
     for o in range(K):
         member = np.flatnonzero(trial.own == o)
@@ -332,7 +331,8 @@ def pooled_costs(
             # What set o weighs in k's matrix.
             weight = (1 - alpha) * (pooling / K + (1 - pooling) * (k == o))
             if pooling < 1 or k == 0:  # at γ = 1 there is one matrix for all sets
-                shrunk = pooled[k] + weight * gone.growth * matrices[o]
+                shrunk = (1 - alpha) * ((1 - pooling) * matrices[k] + pooling * mean)
+                shrunk += weight * gone.growth * matrices[o]
                 shrunk[np.diag_indices_from(shrunk)] += alpha
                 # Rows and all means, as columns, where that matrix is the identity.
                 R = factorizations.cholesky(shrunk)
