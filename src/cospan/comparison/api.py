@@ -241,14 +241,14 @@ def _notes(
     yield from _constant(opened, model)
     if model.curve is not None and (verdict is None or verdict.differs):
         yield Note("curved", CURVED)
-    flagged = float(np.mean(np.concatenate([g.elsewhere for g in groups if g.own is not None])))
+    flagged = float(np.mean(np.concatenate([g.elsewhere for g in groups if g.kept.own is not None])))
     if flagged > WORTH_SAYING:
         other = "the other" if model.geometry.n_sets == 2 else "another"
         yield Note("rows elsewhere", f"{flagged:.0%} of the rows look more like {other} set.")
 
 
 def _of_group(group: Group, model: Model) -> Iterator[Note]:
-    if group.own is not None and group.total < FEW_ROWS:
+    if group.kept.own is not None and group.total < FEW_ROWS:
         rows = plural(group.total, "row")
         yield Note("few rows", f"{group.name} has only {rows}: expect wide intervals.")
     if group.sampled:

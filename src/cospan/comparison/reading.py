@@ -72,11 +72,6 @@ class ReadSet(NamedTuple):
     sample: Index  # places of the rows of the summaries' sample among those kept
     studied: KeptRows  # the same rows in the order in which they came
 
-    @property
-    def complete(self) -> bool:
-        """Whether all rows are studied."""
-        return len(self.sample) == self.kept.total
-
 
 @dataclass
 class ReadSets:
@@ -88,8 +83,11 @@ class ReadSets:
     copies: bool = True  # whether a row that is repeated counts as often
     _mapped: tuple[RowMap, list[FoldedSummary]] | None = None
 
-    def mapped(self, mapping: RowMap) -> list[FoldedSummary]:
-        """Summaries of studied rows seen through a map: enough for some hundred features."""
+    def again(self, mapping: RowMap, fold: int | None = None) -> list[Summary]:
+        """Summaries of studied rows seen through a map, of all folds or of all but one.
+
+        They are enough for some hundred features.
+        """
         if self._mapped is None or self._mapped[0] is not mapping:
             folds = [
                 _by_fold(one.studied, self.n_folds, lambda X: mapped_summary(X, None, mapping))
@@ -97,19 +95,7 @@ class ReadSets:
             ]
             none, nowhere = RowSample.empty(mapping.n_features), np.zeros(0, dtype=np.intp)
             self._mapped = mapping, [FoldedSummary(parts, none, nowhere) for parts in folds]
-        return self._mapped[1]
-
-
-@dataclass(frozen=True)
-class Again:
-    """Studied rows seen through a map: summaries of the sets, or of all folds but one."""
-
-    sets: ReadSets
-    fold: int | None = None
-
-    def __call__(self, mapping: RowMap) -> list[Summary]:
-        folds = self.sets.mapped(mapping)
-        return [one.whole if self.fold is None else one.without(self.fold) for one in folds]
+        return [one.whole if fold is None else one.without(fold) for one in self._mapped[1]]
 
 
 def _by_fold(

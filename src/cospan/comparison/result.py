@@ -255,9 +255,9 @@ class Comparison:
             kept = group.kept._replace(
                 weights=np.column_stack([np.cos(theta) ** 2, np.sin(theta) ** 2]),
                 typicality=group.kept.typicality[:, [i, j]],
-                own=np.full(group.n, own, dtype=np.intp),
+                own=own,
             )
-            two.append(replace(group, own=own, kept=kept))
+            two.append(replace(group, kept=kept))
         groups = check_rows(two)
         size = self.sizes[min(i, j), max(i, j)]
         schema = tuple(one for one in self.schema_changes if {*one.sets, *one.others} & {*names})

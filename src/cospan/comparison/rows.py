@@ -132,7 +132,7 @@ def _rows_of(
         usual = float(kept.typicality[i].max())
         like_most, how_likely = names[like[i]], float(probability[i])
         row = RowToCheck(group.name, kept.ids[i], kind, like_most, how_likely, usual, group.rows[i])
-        yield float(order[i]), group.own, row
+        yield float(order[i]), kept.own, row
 
 
 # ---- why -----------------------------------------------------------------------------------------

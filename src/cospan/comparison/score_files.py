@@ -34,7 +34,7 @@ def score_columns(names: Sequence[str], name: str, scored: Scored) -> dict[str, 
     Two sets have costs and shares, more a weight for each set.
 
     >>> scored = Scored(np.array([[0.75, 0.25]]), np.array([[1.0, 0.5]]), None, np.array([7]))
-    >>> columns = score_columns(("x", "y"), "x", scored._replace(own=np.array([0])))
+    >>> columns = score_columns(("x", "y"), "x", scored._replace(own=0))
     >>> {name: column.tolist() for name, column in columns.items()}
     {'set': ['x'], 'id': [7], 'nearest': ['x'], 'second': ['y'], 'theta': [30.000000000000004], \
 'suspicion': [0.25], 'typicality x': [1.0], 'typicality y': [0.5], 'weight x': [0.75], \

@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from cospan.base.rows import Keys, text_keys
 from cospan.base.tolerance import NOT_ZERO, SAME_LOSS, TIED_DIGITS
 from cospan.base.types import Bools, Floats, Index, Values
 from cospan.comparison.opening import Settings
-from cospan.comparison.reading import Again, KeptRows, ReadSet, ReadSets, value_keys
+from cospan.comparison.reading import KeptRows, ReadSet, ReadSets, value_keys
 from cospan.data import Chunk
 from cospan.errors import InputError
 from cospan.evidence import Fold, Size, size_of
@@ -57,16 +57,16 @@ Rows = NDArray[np.floating]
 
 def fit_models(read: ReadSets, settings: Settings, picture: bool) -> Scorer:
     """Fit all models; their gain is 0 where probabilities are no better than even ones."""
-    summaries, again = [one.summary for one in read.sets], Again(read)
+    summaries = [one.summary for one in read.sets]
     model: Model
     if len(summaries) == 2:
-        model = JointFrame.of_sets(summaries[0], summaries[1], settings, picture, again)
+        model = JointFrame.of_sets(summaries[0], summaries[1], settings, picture, read.again)
     else:
         model = SetCosts.from_summaries(
             summaries,
             labels=read.opened.names,
             picture=picture,
-            again=again,
+            again=read.again,
             **settings.of_the_sets(),
         )
     if (plan := read.opened.first.plan) is not None:  # so that a saved model can read such tables
@@ -88,7 +88,7 @@ def _of_fold(
     that, its neighbours and the defaults.
     """
     others = [one.folds.without(fold) for one in read.sets]
-    again, curve = Again(read, fold), model.curve
+    again, curve = partial(read.again, fold=fold), model.curve
     try:
         if isinstance(model, JointFrame) and model.shrinkage == 0:
             # Directions can be of one set alone: the frame says more of a row than its costs.
@@ -153,7 +153,7 @@ class Scored(NamedTuple):
     alignment: Alignment | None  # what two sets say besides
     ids: Names
     strange: Floats | None = None  # (n,): the p-value of belonging to any set
-    own: Index | None = None  # (n,): the number of its set
+    own: int | None = None  # the number of their set
     # Of a set's own rows:
     squared: Floats | None = None  # (n, K): their squared costs, out of fold
     dealt: Index | None = None  # (n,): the fold of each
@@ -178,8 +178,7 @@ class Scored(NamedTuple):
         """(n,): 1 minus the probability of the row's set; NaN where it has none."""
         if self.own is None:
             return np.full(len(self.weights), np.nan)
-        own = self.weights[np.arange(len(self.own)), self.own]
-        return np.where(self.own < 0, np.nan, 1 - own)
+        return np.asarray(1 - self.weights[:, self.own])
 
 
 def pair_angle(weights: Floats, i: int | Index, j: int | Index) -> Floats:
@@ -232,7 +231,7 @@ class Scorer(NamedTuple):
         if own is None:
             return found
         return found._replace(
-            own=np.full(len(rows), own, dtype=np.intp),
+            own=own,
             squared=squared,
             dealt=dealt,
             groups=chunk.groups,
@@ -242,7 +241,7 @@ class Scorer(NamedTuple):
     def group(self, name: str, kept: KeptRows, own: int | None = None) -> Group:
         """The rows kept of one set, or of none, with their scores."""
         scored, nowhere = self.score(kept.chunk, kept.dealt, own), np.zeros(len(kept.dealt), bool)
-        return Group(name, own, kept.total, scored, np.asarray(kept.chunk.rows), nowhere)
+        return Group(name, kept.total, scored, np.asarray(kept.chunk.rows), nowhere)
 
     def _by(self, model: Model | None, rows: Rows) -> tuple[Floats, Floats, Alignment | None]:
         """(n, K) squared costs and probabilities by one model, and what two sets say besides."""
@@ -274,8 +273,6 @@ class Group:
     Attributes
     ----------
     name : str
-    own : int or None
-        The number of the set; None for further rows.
     total : int
         How many rows there are.
     kept : Scored
@@ -296,7 +293,6 @@ class Group:
     """
 
     name: str
-    own: int | None
     total: int
     kept: Scored
     rows: Rows
