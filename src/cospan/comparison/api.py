@@ -241,7 +241,7 @@ def _notes(
     yield from _constant(opened, model)
     if model.curve is not None and (verdict is None or verdict.differs):
         yield Note("curved", CURVED)
-    flagged = float(np.mean(np.concatenate([g.elsewhere for g in groups if g.kept.own is not None])))
+    flagged = np.mean(np.concatenate([g.elsewhere for g in groups if g.kept.own is not None]))
     if flagged > WORTH_SAYING:
         other = "the other" if model.geometry.n_sets == 2 else "another"
         yield Note("rows elsewhere", f"{flagged:.0%} of the rows look more like {other} set.")

@@ -82,6 +82,11 @@ def blame_columns(
     blamed: list[Blamed] = []
     for place, (column, p, units) in enumerate(causes):
         mine = np.flatnonzero(np.isin(evidence.unit, units))
+        if len(set(evidence.first[units]) | set(evidence.second[units]) - {-1}) > 2:
+            # It changed against several columns: not each of these inside a level of it.
+            inside = [evidence.functions[k].kind.endswith("inside") for k in mine]
+            its_own = [evidence.functions[k].second != column for k in mine]
+            mine = mine[np.array(its_own) | ~np.array(inside)]
         best = mine[np.argmax(np.abs(evidence.z[mine]))]
         function, z = evidence.functions[best], float(evidence.z[best])
         if column in copies:

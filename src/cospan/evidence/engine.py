@@ -6,6 +6,7 @@ under relabellings, and the columns to blame are described. `shift_test` asks fo
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -130,8 +131,10 @@ def find(
 ) -> Verdict:
     """Find what differs between two sets of rows, read in the same way; see `find_changes`."""
     n = len(a[0].values), len(b[0].values)
-    features = [[one for one in side if one.related] for side in (a, b)]
-    repeated = repeated_rows(features[0], features[1], keys, permutations, seed)
+    first, second = ([one for one in side if one.related] for side in (a, b))
+    repeated = repeated_rows(first, second, keys, permutations, seed)
+    if not repeated.findings and len(first) < len(a):  # names tell rows of equal numbers apart
+        repeated = repeated_rows(a, b, keys, permutations, seed)
     kept = repeated.kept
     if min(map(len, kept)) < FEWEST_ROWS:  # hardly anything but copies
         kept = np.arange(n[0]), np.arange(n[1])
@@ -304,8 +307,7 @@ def repeated_rows(
     pairs, z, beyond = _pairs(key, n_a, permutations, seed)
     beyond &= pairs > EXPLAINED * _by_chance(columns, n_a)
     if beyond.any():  # rows of sets that differ in a column meet within each set only
-        limit = UNLIKE * np.sqrt((n_a + n_b) / (n_a * n_b))
-        alike = [x for x in columns if kolmogorov(x[:n_a], x[n_a:])[0] <= limit]
+        alike = [x for x, own in itertools.zip_longest(columns, a) if _alike(x, n_a, own)]
         if 0 < len(alike) < len(columns):
             beyond &= _pairs(row_keys(alike), n_a, permutations, seed)[2]
         # Or in its relations: then the other set's pairs come back where it is left out.
@@ -344,6 +346,16 @@ def _pairs(key: Keys, n_a: int, permutations: int, seed: int) -> tuple[Floats, F
         pairs[k] = in_a @ (in_a - 1) / 2, in_b @ (in_b - 1) / 2, in_a @ in_b
     z = (pairs[0] - pairs[1:].mean(axis=0)) / np.maximum(pairs[1:].std(axis=0), 0.5)
     return pairs[0], z, (z > REPEATED) & (pairs[0] > pairs[1:].max(axis=0))
+
+
+def _alike(values: Floats, n_a: int, reading: Reading | None) -> bool:
+    """Whether both sets have the same values, or levels, of a column but for chance."""
+    x, y = values[:n_a], values[n_a:]
+    if reading is None or reading.levels is None:
+        return kolmogorov(x, y)[0] <= UNLIKE * math.sqrt(len(values) / (len(x) * len(y)))
+    there = (np.nan_to_num(values, nan=-1) == code for code in range(-1, len(reading.levels)))
+    counts = ((float(one[:n_a].sum()), float(one[n_a:].sum())) for one in there)
+    return all(abs(share_z(a, len(x), b, len(y))) <= CLEARLY for a, b in counts)
 
 
 def _by_chance(columns: Sequence[Floats], n_a: int) -> Floats:

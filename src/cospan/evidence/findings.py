@@ -45,8 +45,9 @@ MOST_GIVEN = 50
 #: Another unit: the sets' Kolmogorov-Smirnov distance is at least this, and vanishes with a factor
 #: whose logarithm is beyond the other.
 APART, SCALED = 0.5, 1.6
-#: Of a change of rounding the average is told where it moved by so many standard deviations.
-PLAIN = 0.5
+#: Of a change of rounding the average is told where it moved by so many standard deviations, else
+#: the spread where the logarithm of the ratio is this far from 0.
+PLAIN = 0.25
 #: Levels of one set alone are noted where chance would give them less often.
 BY_CHANCE = 0.001
 
@@ -164,16 +165,18 @@ def _by_itself(
     factor = _factor(x, y)
     if factor is None and kind == "value":
         return _shares(base, "value", f"{value!r}", x == value, y == value)
-    if factor is None and kind == "rounding" and not abs(step) >= PLAIN * unit:
-        whole = (multiples(v, value) for v in (x, y))
-        return _shares(base, "rounding", f"{value:g}", *whole)
+    ratio = math.log(b / a) if a > 0 and b > 0 else math.copysign(math.inf, b - a)
+    if factor is None and kind == "rounding":
+        kind = "mean" if abs(step) >= PLAIN * unit else "spread"
+        if kind == "spread" and not PLAIN <= abs(ratio) < math.inf:
+            whole = (multiples(v, value) for v in (x, y))
+            return _shares(base, "rounding", f"{value:g}", *whole)
     if a > 0:
         base = replace(base, beyond=float(np.mean((y < x.min()) | (y > x.max()))))
-    if factor is not None or kind in ("mean", "rounding") or abs(step) >= unit:
+    if factor is not None or kind == "mean" or abs(step) >= unit:
         detail = "" if factor is None else f"{factor!r}"
         return replace(mean, beyond=base.beyond, detail=detail)
     if kind == "spread":
-        ratio = math.log(b / a) if a > 0 and b > 0 else math.copysign(math.inf, b - a)
         return replace(base, kind="spread", a=a, b=b, effect=ratio)
     _, at = kolmogorov(x, y)
     return _shares(base, "shape", f"{at!r}", x <= at, y <= at)
