@@ -12,6 +12,7 @@ from sklearn.datasets import load_diabetes
 from cospan import angle_histogram, compare, fisher_rao, hellinger, separation, shift_test
 from cospan.errors import InputError
 from cospan.evidence import Finding, Fold, Reading, Size, find, size_of
+from cospan.evidence.engine import _alike
 from cospan.evidence.size import delong, overlap, rank_auc
 from cospan.evidence.test import _rare_z
 from cospan.wording.findings import _WRITERS, sentence
@@ -340,6 +341,29 @@ def test_rows_that_a_torn_column_keeps_apart_in_the_other_set_are_no_copies():
     assert {one.column for one in found} <= {"x0", "x3"}
 
 
+def test_sets_are_unlike_in_the_shares_of_a_level_whatever_the_order_of_levels():
+    codes = rng(4).integers(0, 8, 1000).astype(float)
+    reading = Reading(0, "", np.zeros(0), tuple("abcdefgh"))
+    assert _alike(codes, 500, reading)
+    codes[500:][codes[500:] == 4] = 5  # its neighbour: hardly any distance in order
+    assert not _alike(codes, 500, reading)
+    codes[500:][codes[500:] == 5] = np.nan
+    codes[:500][np.isin(codes[:500], (4, 5))] = 3
+    assert not _alike(codes, 500, reading)
+
+
+@pytest.mark.filterwarnings("ignore:Left out")
+def test_names_tell_copies_from_rows_of_equal_numbers():
+    a, b = (with_texts(400, seed)[["note"]] for seed in (1, 2))
+    for k, one in enumerate((a, b)):
+        one["x"], one["y"] = rng(k).integers(0, 12, (2, 400))
+    assert compare(a, b).findings == ()
+    b.iloc[:40] = b.iloc[40:80].to_numpy()
+    (first,) = compare(a, b).findings
+    assert (first.kind, first.detail) == ("repeated rows", "within B")
+    assert 40 <= first.a < 50  # some repeat by chance
+
+
 @pytest.mark.parametrize("scale", [1.0, 1000.0])
 def test_a_copy_is_seen_whatever_its_gaps_and_its_scale(scale):
     draw = rng(4)
@@ -372,6 +396,16 @@ def test_a_relation_that_turns_round_is_found_and_neither_column_by_itself():
     assert (pair.first, pair.second) == ("x0", "x1")
     assert pair.r_a > 0.6
     assert pair.r_b < -0.6
+
+
+def test_a_category_that_fits_no_number_any_more_is_named_and_not_a_number_in_it():
+    draw = rng(6)
+    A, B = (pd.DataFrame({"g": draw.choice(["u", "v", "w"], 600)}) for _ in range(2))
+    for one in (A, B):
+        for name in "xyz":
+            one[name] = draw.normal(size=600) + 2 * (one["g"] == "u")
+    B["g"] = B["g"].map({"u": "v", "v": "w", "w": "u"})
+    assert [one.column for one in compare(A, B, curve=None).findings] == ["g"]
 
 
 def test_a_number_that_moved_against_another_says_how_far():
@@ -769,6 +803,14 @@ def test_two_constants_differ_in_their_values():
 def test_no_kind_is_without_a_sentence():
     schema = {"only in", "renamed", "retyped", "lacking"}  # said by the data room
     assert {one.kind for one in SENTENCES.values()} == set(_WRITERS) - schema
+
+
+@pytest.mark.parametrize(("kind", "factor", "step"), [("spread", 1.43, 0.0), ("mean", 1.0, 5.5)])
+def test_whole_numbers_that_are_none_any_more_are_said_after_what_they_became(kind, factor, step):
+    A, B = np.round(50 + 12 * rng(2).normal(size=(2, 300, 2)))
+    B[:, 1] = 50 + step + factor * (B[:, 1] - 50)
+    (first,) = compare(A, B, curve=None, n_permutations=99).findings
+    assert (first.kind, first.column) == (kind, "x1")
 
 
 def test_the_average_is_said_first_where_it_moved_by_a_standard_deviation():

@@ -231,11 +231,7 @@ class Scorer(NamedTuple):
         if own is None:
             return found
         return found._replace(
-            own=own,
-            squared=squared,
-            dealt=dealt,
-            groups=chunk.groups,
-            keys=value_keys(chunk),
+            own=own, squared=squared, dealt=dealt, groups=chunk.groups, keys=value_keys(chunk)
         )
 
     def group(self, name: str, kept: KeptRows, own: int | None = None) -> Group:

@@ -45,7 +45,7 @@ POWER, LEAST_SHARE = 0.8, 0.1
 FEWEST_ROWS, FEWEST_LABELLINGS = 4, 19
 #: z from which pairs of equal rows are said to be repeated, beside exceeding every labelling, and
 #: being so many times as many as independent columns explain: categories meet by chance.
-REPEATED, EXPLAINED = 4.0, 10.0
+REPEATED, EXPLAINED = 4.0, 5.0
 #: The Kolmogorov-Smirnov distance, times √(n_a n_b / n), that one column in 10,000 has by chance.
 UNLIKE = 2.2
 #: Columns are left out in at most so many groups, against so many labellings.

@@ -38,11 +38,11 @@ LEVEL = 0.05
 #: What part of the level each family has: a column by itself, given the others, two together.
 FAMILIES = {OWN: 0.5, GIVEN: 0.25, PAIR: 0.25}
 #: And beside these what all columns say together: sums over the columns of z² of their means,
-#: spreads and shapes; whitened means; second moments; the length and the cost of rows; rows that
-#: break an identity.
+#: spreads and shapes; whitened means; second moments; means weighted by how far out rows are (a few
+#: rows elsewhere); the length of rows; rows that break an identity.
 JOINT = {
     "means": 0.25, "spreads": 0.05, "shapes": 0.1, "whitened": 0.1, "moments": 0.25,
-    "length": 0.1, "cost": 0.05, "identity": 0.1,
+    "outward": 0.15, "length": 0.15, "identity": 0.1,
 }  # fmt: skip
 #: Scores whose products are compared: those that the others predict best.
 PAIRED = 100
@@ -346,6 +346,8 @@ def _joint(
     U = np.ascontiguousarray(rows.plain().T)
     length = np.square(U).sum(axis=0)
     U = _standard(U)
+    out = U * (length - length.mean())  # less what the means themselves say
+    out = _standard(out - U * (out * U).mean(axis=1, keepdims=True))
     values, vectors = np.linalg.eigh(U @ U.T / U.shape[1])
     largest = np.maximum(values[-DIRECTIONS:], 0) + FLOOR
     main = vectors[:, -DIRECTIONS:] / largest**SHORTENED
@@ -361,13 +363,13 @@ def _joint(
         "shapes": sums("shape", "low end", "high end") ** (1 / 3),
         "whitened": ((P @ m) * m).sum(axis=0) ** (1 / 3),
         "moments": np.square(D @ D).sum(axis=(1, 2)) ** (1 / 6),
+        "outward": np.square(labellings.differences(out)).sum(axis=0) ** (1 / 3),
     }
     if (at := np.flatnonzero(kind == "identity")).size:
         found["identity"] = np.abs(Z[at]).max(axis=0)
     one = _standard(np.stack(list(found.values())).astype(np.float64))
-    two = labellings.differences(np.stack([length, ((G @ P) * G).sum(axis=1)])).astype(np.float64)
-    tails = [special.log_ndtr(-one), log_tail(_standard(two) ** 2)]
-    return dict(zip([*found, "length", "cost"], np.concatenate(tails), strict=True))
+    far = _standard(labellings.differences(length[None]).astype(np.float64))[0]
+    return {**dict(zip(found, special.log_ndtr(-one), strict=True)), "length": log_tail(far**2)}
 
 
 def _standard(values: NDArray[_Real]) -> NDArray[_Real]:
