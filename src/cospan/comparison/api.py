@@ -6,6 +6,7 @@ sets have a joint frame, and are tested; the pairs of more are tested when they 
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from cospan.comparison.opening import Opened, Options, Progress, open_sets, spli
 from cospan.comparison.reading import ReadSet, read_further, read_sets
 from cospan.comparison.result import Comparison, study_pair
 from cospan.comparison.rows import check_rows
-from cospan.comparison.scoring import Group, Model, fit_models, sizes_of, usual_rows
+from cospan.comparison.scoring import Group, Model, fit_models, size_between, usual_rows
 from cospan.data import Chunk, listing
 from cospan.errors import InputError, Note, warn
 from cospan.evidence import FEWEST_ROWS, Verdict
@@ -138,7 +139,10 @@ def compare(
         warn(note for note in _source_notes(opened) if note.loud)
     model, groups = scorer.model, check_rows(groups)
     # Where rows are repeated beyond chance, each is to count once.
-    sizes = sizes_of(groups, copies=read.copies)
+    sizes = {
+        (i, j): size_between(groups[i].kept, groups[j].kept, i, j, copies=read.copies)
+        for i, j in itertools.combinations(range(len(groups)), 2)
+    }
     every = groups if further is None else (*groups, further)
     features = first.feature_names or tuple(  # a pixel has a row, a column and perhaps a channel
         [f"pixel {','.join(map(str, place))}" for place in np.ndindex(shape)]

@@ -234,7 +234,7 @@ def _repeat(read: ReadSets) -> bool:
             for i, first in enumerate(values[k])
         ]
         apart = joined_keys([chunks[j].merged for j in (k, *others)])
-        if repeated_rows(values[k], rest, apart, REPEAT_LABELLINGS, SAMPLE_SEED).findings:
+        if repeated_rows(values[k], rest, apart, REPEAT_LABELLINGS, SAMPLE_SEED)[0]:
             return True
     return False
 

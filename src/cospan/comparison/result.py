@@ -121,14 +121,14 @@ class Comparison:
     @property
     def size(self) -> Size:
         """How different two sets are: the AUC of the angle, with ``.low`` and ``.high``."""
-        return self.sizes[self._farthest]
+        return self.sizes[self.by_size[0]]
 
     @cached_property
     def verdict(self) -> Verdict:
         """Whether two sets differ, how much, in what and how sure that is; print it."""
         if self._verdict is not None:
             return self._verdict
-        return self.pair(*self._farthest).verdict
+        return self.pair(*self.by_size[0]).verdict
 
     @property
     def p(self) -> float:
@@ -180,12 +180,8 @@ class Comparison:
     @property
     def farthest(self) -> tuple[str, str]:
         """The two sets that differ most."""
-        i, j = self._farthest
+        i, j = self.by_size[0]
         return self.names[i], self.names[j]
-
-    @property
-    def _farthest(self) -> tuple[int, int]:
-        return self.by_size[0]
 
     @cached_property
     def by_size(self) -> tuple[tuple[int, int], ...]:
@@ -381,7 +377,7 @@ class Comparison:
             "sets": [self.names[k] for k in pair],
             "size": plain(self.sizes[pair].to_dict()),
         }
-        if self.differing is None and pair != self._farthest:
+        if self.differing is None and pair != self.by_size[0]:
             return {**found, **dict.fromkeys(("p", "differs", "changes"))}
         verdict = self.pair(*pair).verdict
         differs = verdict.differs if self.differing is None else pair in self.differing

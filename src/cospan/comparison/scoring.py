@@ -8,7 +8,6 @@ rows, so that one set counts like another.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -323,16 +322,11 @@ class Group:
 # ---- sizes ---------------------------------------------------------------------------------------
 
 
-def sizes_of(groups: Sequence[Group], copies: bool) -> dict[tuple[int, int], Size]:
-    """The size of the difference of each pair of sets; without `copies` each row counts once."""
-    return {
-        (i, j): size_between(groups[i].kept, groups[j].kept, i, j, copies=copies)
-        for i, j in itertools.combinations(range(len(groups)), 2)
-    }
-
-
 def size_between(one: Scored, other: Scored, i: int, j: int, *, copies: bool = True) -> Size:
-    """The size of the difference between sets i and j, from scored rows of both."""
+    """The size of the difference between sets i and j, from scored rows of both.
+
+    Without `copies` each row counts once.
+    """
     sides = []
     for kept in (one, other):
         assert kept.squared is not None  # a set's own rows have all three

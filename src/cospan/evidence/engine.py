@@ -10,7 +10,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -132,10 +132,9 @@ def find(
     """Find what differs between two sets of rows, read in the same way; see `find_changes`."""
     n = len(a[0].values), len(b[0].values)
     first, second = ([one for one in side if one.related] for side in (a, b))
-    repeated = repeated_rows(first, second, keys, permutations, seed)
-    if not repeated.findings and len(first) < len(a):  # names tell rows of equal numbers apart
-        repeated = repeated_rows(a, b, keys, permutations, seed)
-    kept = repeated.kept
+    repeated, kept = repeated_rows(first, second, keys, permutations, seed)
+    if not repeated and len(first) < len(a):  # names tell rows of equal numbers apart
+        repeated, kept = repeated_rows(a, b, keys, permutations, seed)
     if min(map(len, kept)) < FEWEST_ROWS:  # hardly anything but copies
         kept = np.arange(n[0]), np.arange(n[1])
     rng = np.random.default_rng(seed)
@@ -165,9 +164,9 @@ def find(
     blamed, order = blame_columns(functions, evidence, sizes[0])
     found = [described(one, functions, values, sizes) for one in blamed]
     p, least = evidence.p, 3 / (permutations + 1)
-    if any(one.detail != IN_BOTH for one in repeated.findings):  # else the sets are only alike
+    if any(one.detail != IN_BOTH for one in repeated):  # else the sets are only alike
         p = min(p, least)
-    again = (replace(one, p=least) for one in repeated.findings)
+    again = (replace(one, p=least) for one in repeated)
     return Verdict(
         pvalue=p,
         rows_tested=sizes,
@@ -288,17 +287,13 @@ def shift_test(
 # ---- rows that are repeated more often than exchanging labels explains ------------------------
 
 
-class Repeated(NamedTuple):
-    """Where rows are repeated beyond chance, and the rows that are left without the copies."""
-
-    findings: tuple[Finding, ...]
-    kept: tuple[Index, Index]
-
-
 def repeated_rows(
     a: Sequence[Reading], b: Sequence[Reading], keys: Keys | None, permutations: int, seed: int
-) -> Repeated:
-    """Count pairs of equal rows within A, within B and across, against relabelled rows."""
+) -> tuple[tuple[Finding, ...], tuple[Index, Index]]:
+    """Where rows are repeated beyond chance, and the rows that are left without the copies.
+
+    Pairs of equal rows within A, within B and across are counted against relabelled rows.
+    """
     n_a, n_b = len(a[0].values), len(b[0].values)
     columns = [np.concatenate([x.values, y.values]) for x, y in zip(a, b, strict=True)]
     if keys is not None:
@@ -317,7 +312,7 @@ def repeated_rows(
                 left, _, still = _pairs(row_keys(rest), n_a, FEW_LABELLINGS, seed)
                 beyond &= still | (left > 2 * pairs)
     if not beyond.any():
-        return Repeated((), (np.arange(n_a), np.arange(n_b)))
+        return (), (np.arange(n_a), np.arange(n_b))
     again_a, again_b = _again(key[:n_a]), _again(key[n_a:])
     across = np.isin(key[n_a:], key[:n_a])
     copies = again_a.sum(), again_b.sum(), across.sum()
@@ -327,7 +322,7 @@ def repeated_rows(
         if beyond[k]
     )
     drop_b = again_b | across if beyond[2] else again_b
-    return Repeated(found, (np.flatnonzero(~again_a), np.flatnonzero(~drop_b)))
+    return found, (np.flatnonzero(~again_a), np.flatnonzero(~drop_b))
 
 
 def _pairs(key: Keys, n_a: int, permutations: int, seed: int) -> tuple[Floats, Floats, Bools]:
