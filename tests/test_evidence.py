@@ -341,15 +341,16 @@ def test_rows_that_a_torn_column_keeps_apart_in_the_other_set_are_no_copies():
     assert {one.column for one in found} <= {"x0", "x3"}
 
 
-def test_sets_are_unlike_in_the_shares_of_a_level_whatever_the_order_of_levels():
+def test_sets_are_unlike_in_a_frequent_value_whatever_the_order_of_values():
     codes = rng(4).integers(0, 8, 1000).astype(float)
-    reading = Reading(0, "", np.zeros(0), tuple("abcdefgh"))
-    assert _alike(codes, 500, reading)
-    codes[500:][codes[500:] == 4] = 5  # its neighbour: hardly any distance in order
-    assert not _alike(codes, 500, reading)
-    codes[500:][codes[500:] == 5] = np.nan
-    codes[:500][np.isin(codes[:500], (4, 5))] = 3
-    assert not _alike(codes, 500, reading)
+    assert _alike(codes, 500)
+    gaps, near = codes.copy(), codes.copy()
+    gaps[500:][codes[500:] == 7] = np.nan
+    near[500:][codes[500:] == 4] = 5  # hardly any distance in order
+    assert not _alike(gaps, 500)
+    assert not _alike(near, 500)
+    assert _alike(rng(5).normal(size=1000), 500)
+    assert not _alike(np.round(codes + np.repeat([0, 1], 500)), 500)
 
 
 @pytest.mark.filterwarnings("ignore:Left out")

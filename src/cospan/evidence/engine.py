@@ -6,7 +6,6 @@ under relabellings, and the columns to blame are described. `shift_test` asks fo
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,7 +26,7 @@ from .columns import TEXT, Column, columns_of, read_columns, read_texts
 from .findings import IN_BOTH, Finding, check_quality, described, taken
 from .functions import OWN, SHARES, Function, Reading, RowFunctions, deviation, kolmogorov
 from .size import Size
-from .test import Evidence, Labellings, mean_z, share_z, weigh
+from .test import RARE, Evidence, Labellings, mean_z, share_z, weigh
 from .verdict import Smallest, Verdict, feature_table, pair_table
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ POWER, LEAST_SHARE = 0.8, 0.1
 FEWEST_ROWS, FEWEST_LABELLINGS = 4, 19
 #: z from which pairs of equal rows are said to be repeated, beside exceeding every labelling, and
 #: being so many times as many as independent columns explain: categories meet by chance.
-REPEATED, EXPLAINED = 4.0, 5.0
+REPEATED, EXPLAINED = 4.0, 3.0
 #: The Kolmogorov-Smirnov distance, times √(n_a n_b / n), that one column in 10,000 has by chance.
 UNLIKE = 2.2
 #: Columns are left out in at most so many groups, against so many labellings.
@@ -302,7 +301,7 @@ def repeated_rows(
     pairs, z, beyond = _pairs(key, n_a, permutations, seed)
     beyond &= pairs > EXPLAINED * _by_chance(columns, n_a)
     if beyond.any():  # rows of sets that differ in a column meet within each set only
-        alike = [x for x, own in itertools.zip_longest(columns, a) if _alike(x, n_a, own)]
+        alike = [x for x in columns if _alike(x, n_a)]
         if 0 < len(alike) < len(columns):
             beyond &= _pairs(row_keys(alike), n_a, permutations, seed)[2]
         # Or in its relations: then the other set's pairs come back where it is left out.
@@ -343,14 +342,15 @@ def _pairs(key: Keys, n_a: int, permutations: int, seed: int) -> tuple[Floats, F
     return pairs[0], z, (z > REPEATED) & (pairs[0] > pairs[1:].max(axis=0))
 
 
-def _alike(values: Floats, n_a: int, reading: Reading | None) -> bool:
-    """Whether both sets have the same values, or levels, of a column but for chance."""
-    x, y = values[:n_a], values[n_a:]
-    if reading is None or reading.levels is None:
-        return kolmogorov(x, y)[0] <= UNLIKE * math.sqrt(len(values) / (len(x) * len(y)))
-    there = (np.nan_to_num(values, nan=-1) == code for code in range(-1, len(reading.levels)))
-    counts = ((float(one[:n_a].sum()), float(one[n_a:].sum())) for one in there)
-    return all(abs(share_z(a, len(x), b, len(y))) <= CLEARLY for a, b in counts)
+def _alike(values: Floats, n_a: int) -> bool:
+    """Whether a column is distributed alike in both sets, and no frequent value is in one more."""
+    n, n_b = len(values), len(values) - n_a
+    if kolmogorov(values[:n_a], values[n_a:])[0] > UNLIKE * math.sqrt(n / (n_a * n_b)):
+        return False
+    _, code, count = np.unique(values, return_inverse=True, return_counts=True)
+    beyond = np.bincount(code[:n_a], minlength=len(count)) - count * n_a / n
+    variance = count * (1 - count / n) * n_a * n_b / n**2
+    return bool((np.abs(beyond) <= CLEARLY * np.sqrt(variance))[count >= RARE].all())
 
 
 def _by_chance(columns: Sequence[Floats], n_a: int) -> Floats:
