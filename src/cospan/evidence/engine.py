@@ -44,7 +44,7 @@ POWER, LEAST_SHARE = 0.8, 0.1
 FEWEST_ROWS, FEWEST_LABELLINGS = 4, 19
 #: z from which pairs of equal rows are said to be repeated, beside exceeding every labelling, and
 #: being so many times as many as independent columns explain: categories meet by chance.
-REPEATED, EXPLAINED = 4.0, 3.0
+REPEATED, EXPLAINED = 4.0, 2.0
 #: The Kolmogorov-Smirnov distance, times √(n_a n_b / n), that one column in 10,000 has by chance.
 UNLIKE = 2.2
 #: Columns are left out in at most so many groups, against so many labellings.
@@ -308,8 +308,8 @@ def repeated_rows(
         for out in np.array_split(np.arange(len(alike)), max(1, min(len(alike), LEFT_OUT))):
             rest = [values for k, values in enumerate(alike) if k not in out]
             if rest and beyond.any():
-                left, _, still = _pairs(row_keys(rest), n_a, FEW_LABELLINGS, seed)
-                beyond &= still | (left > 2 * pairs)
+                left, still, _ = _pairs(row_keys(rest), n_a, FEW_LABELLINGS, seed)
+                beyond &= (still > REPEATED / 2) | (left > 2 * pairs)
     if not beyond.any():
         return (), (np.arange(n_a), np.arange(n_b))
     again_a, again_b = _again(key[:n_a]), _again(key[n_a:])
