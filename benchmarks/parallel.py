@@ -3,13 +3,13 @@
 import multiprocessing
 import os
 
-from cospan.base.arrays import one_blas_thread
+from threadpoolctl import threadpool_limits
 
 _TASK = None
 
 
 def _call(item):
-    with one_blas_thread():
+    with threadpool_limits(1):
         return _TASK(item)
 
 
