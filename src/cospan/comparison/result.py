@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from cospan.base.rows import text_keys
 from cospan.base.tables import json_text, make_dataframe, plain
@@ -48,6 +48,7 @@ MOST_TESTED = 5_000
 FEW_PAIRS, RELABELLINGS = 10, (999, 199)
 #: Sizes as the map of sets takes them: nothing is at no distance, nor infinitely far.
 PLACED = (0.501, 0.9999)
+MOST_OFF = 0.1  # how far sizes may be from those that a map shows
 #: Of the pairs that are said to differ, those that may be so by mistake.
 MISTAKEN = 0.05
 
@@ -195,9 +196,14 @@ class Comparison:
         return tuple(sorted(self.sizes, key=lambda pair: (-self.sizes[pair], ambiguity(pair))))
 
     @cached_property
-    def map(self) -> Floats:
-        """Places of the sets in a plane, (K, 2): the closer, the harder to tell apart."""
-        return place_sets(self.size_matrix)
+    def map(self) -> Floats | None:
+        """Places of the sets in a plane, (K, 2): the closer, the harder to tell apart; None where
+        the sets are told apart otherwise than a plane can show.
+        """
+        places = place_sets(self.size_matrix)
+        apart = np.linalg.norm(places[:, None] - places, axis=2)
+        off = np.abs(ndtr(apart / np.sqrt(2)) - np.maximum(self.size_matrix, 0.5))
+        return places if off.max() < MOST_OFF else None
 
     @property
     def size_matrix(self) -> Floats:

@@ -54,6 +54,7 @@ class Example(NamedTuple):
     own: int
     id: object
     score: float
+    usual: float  # its typicality, the larger one
     values: Floats
 
 
@@ -83,11 +84,12 @@ class Subject:
         rows = []
         for k, (group, chunk) in enumerate(zip(self.found.groups, self.found.samples, strict=True)):
             ids = map(str, group.kept.ids.tolist())
-            score = dict(zip(ids, group.kept.weights[:, 1].tolist(), strict=True))
+            both = zip(group.kept.weights[:, 1], group.kept.typicality.max(axis=1), strict=True)
+            score = dict(zip(ids, both, strict=True))
             for name, values in zip(chunk.ids.tolist(), chunk.rows, strict=True):
                 if str(name) in score:
                     row = np.asarray(values, dtype=np.float64)
-                    rows.append(Example(k, name, score[str(name)], row))
+                    rows.append(Example(k, name, *score[str(name)], row))
         return sorted(rows, key=lambda one: one.score)
 
     def along(

@@ -7,10 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
-from scipy.special import ndtr
 
 from cospan.base.text import listed, number, plural, quoted, share_text, shares_text
-from cospan.base.tolerance import NOT_ZERO
 from cospan.comparison import Comparison, RowToCheck
 from cospan.evidence import IN_BOTH, Finding, size_word
 from cospan.wording import results
@@ -48,8 +46,7 @@ from .pictures import Gallery
 
 #: Of more pairs the folded ones say their findings without charts: a page stays below 800 kB.
 MOST_DRAWN = 21
-#: More sets are no map, nor those that would be told apart otherwise than a plane shows.
-MOST_MAPPED, MOST_OFF = 6, 0.1
+MOST_MAPPED = 6  # more sets are no map
 #: Findings that a card has; columns of the band where nothing changed; rows named as examples.
 FINDINGS, BAND, EXAMPLES = 5, 14, 3
 DOTS = 400  # rows that are drawn
@@ -143,8 +140,10 @@ def pair_card(subject: Subject) -> Card:
 def many_card(subject: Subject) -> Card:
     """How many pairs differ, a map and a matrix of the sizes."""
     found, names = subject.found, subject.names
-    text = "The farther apart two dots, the easier their rows are told apart."
-    first = Figure("The sets on a map.", text, charts.set_map(names, found.map))
+    side: list[Block] = [Gallery(subject).averages()] if subject.pictures else []
+    if not subject.pictures and len(names) <= MOST_MAPPED and found.map is not None:
+        text = "The farther apart two dots, the easier their rows are told apart."
+        side = [Figure("The sets on a map.", text, charts.set_map(names, found.map))]
     text = "of 100 (guessing: 50)."
     second = Figure(
         "How often one row of each is told apart,", text, charts.matrix(names, found.size_matrix)
@@ -152,11 +151,6 @@ def many_card(subject: Subject) -> Card:
     title = results.headline(found)
     said = [line for line in results.comparison_sentences(found) if line != title]
     points, lead = tuple(map(Figure, said)), results.sets_lead(found)
-    # A plane has no room for sets that are all far apart: two would be at one place.
-    apart = np.linalg.norm(found.map[:, None] - found.map, axis=2)
-    off = np.abs(ndtr(apart / np.sqrt(2)) - np.maximum(found.size_matrix, 0.5)).max()
-    mapped = [first] if len(names) <= MOST_MAPPED and off < MOST_OFF else []
-    side = [Gallery(subject).averages()] if subject.pictures else mapped
     return Card(title, lead, _keys(subject), points=points, side=(*side, second))
 
 
@@ -216,16 +210,13 @@ def _band(subject: Subject) -> tuple[Block, ...]:
 
 
 def _cloud(subject: Subject) -> Figure:
-    """Where columns say nothing: rows by their score, and by what varies most besides."""
+    """Where columns say nothing: rows by their score, and by how usual they are."""
     rows = subject.examples[:: 1 + len(subject.examples) // DOTS]
     across = np.array([np.log((one.score + 1e-9) / (1 - one.score + 1e-9)) for one in rows])
-    values = np.array([one.values for one in rows])
-    values, score = values - values.mean(axis=0), across - across.mean()
-    values -= np.outer(score, score @ values / max(score @ score, NOT_ZERO))
-    up = values @ np.linalg.svd(values, full_matrices=False)[2][0]
+    up = np.array([one.usual for one in rows])
     said = [f"{one.id} of {subject.names[one.own]}" for one in rows]
     drawn = charts.cloud(across, up, [one.own for one in rows], said, subject.names)
-    return Figure("Each dot is a row.", "Upwards: what varies most besides.", drawn)
+    return Figure("Each dot is a row.", "At the bottom: rows that are unusual for both.", drawn)
 
 
 def _examples(subject: Subject) -> Section:
