@@ -25,8 +25,6 @@ from cospan.errors import InputError
 from cospan.model import Alignment, JointFrame
 from cospan.summary import Summary, SummaryOptions, of_rows
 
-__all__ = ["aligned", "summary_of"]
-
 Lazy: TypeAlias = Any  # a Dask array, dataframe or delayed block of one: Dask has no types
 
 # Summaries merged by one task of the tree.

@@ -26,8 +26,6 @@ from zlib import crc32
 
 from cospan.errors import CospanError, InputError
 
-__all__ = ["check_output", "whole_file", "write_text"]
-
 # Letters of a file's name that its temporary name repeats: names end at 255 bytes.
 LONGEST_STEM = 40
 #: Some letters for the machine, as a folder may be shared by several.

@@ -23,8 +23,6 @@ from cospan.base.text import harmless, is_number, json_harmless
 from cospan.base.types import DataFrame, Record
 from cospan.errors import MissingDependencyError
 
-__all__ = ["json_text", "make_dataframe", "plain", "without_formulas"]
-
 BACKENDS = ("pandas", "polars", "pyarrow")
 
 

@@ -5,12 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-__all__ = [
-    "chance", "correlations", "cut_middle", "exact_number", "first_line", "harmless", "is_number",
-    "json_harmless", "listed", "number", "p_text", "pair_of", "plural", "printable", "quoted",
-    "set_name", "share_text", "shares_text",
-]  # fmt: skip
-
 # Names are cut in the middle where they are longer, and messages of other libraries at their end.
 LONGEST, LONGEST_MESSAGE = 40, 160
 # Numbers from 10^15 on, and below 10^-5, are shown with an exponent: nobody counts so many zeros.

@@ -13,11 +13,6 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "AnyArray", "Array", "Bools", "Data", "DataFrame", "Floats", "Index", "Namespace", "Option",
-    "Record", "Values",
-]  # fmt: skip
-
 Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
 Index: TypeAlias = NDArray[np.intp]

@@ -14,7 +14,6 @@ from cospan.model.calibration import (
     angles_of,
     calibrated_weights,
     fit_calibration,
-    log_losses,
     log_odds_of,
 )
 from cospan.model.choice import tried_rows
@@ -31,17 +30,16 @@ from cospan.model.directions import (
 from cospan.model.frame import JointFrame
 from cospan.model.many import ManyFrame, set_number
 from cospan.model.prepared import Geometry, PreparedSets, WorkingSets, in_feature_units
-from cospan.model.set_model import SetCosts, SetModel
+from cospan.model.set_model import SetCosts
 from cospan.model.settings import DEFAULTS, Given, Settings, settled
 from cospan.model.typicality import SetRows, Typicality, UsualRows, below_rate
 
 __all__ = [
-    "DEFAULTS", "Again", "Alignment", "Attribution", "Calibration", "CurvedSets",
-    "Directions", "Geometry", "Given", "JointFrame", "LandmarkMap", "LeaveOneOut",
-    "ManyFrame", "Parts", "PreparedSets", "Prototypes", "RowMap", "RowsAgain", "ScoreMap",
-    "SetCosts", "SetModel", "SetRows", "Settings", "Typicality", "UsualRows", "WorkingSets",
-    "angles_of", "attribute", "below_rate", "calibrated_weights", "extreme_directions",
-    "fit_calibration", "in_feature_units", "landmark_map", "log_losses",
-    "log_odds_of", "mapped_summary", "prototypes", "score_map", "set_number",
-    "settled", "shared_directions", "tried_rows",
+    "DEFAULTS", "Again", "Alignment", "Attribution", "Calibration", "CurvedSets", "Directions",
+    "Geometry", "Given", "JointFrame", "LandmarkMap", "LeaveOneOut", "ManyFrame", "Parts",
+    "PreparedSets", "Prototypes", "RowMap", "RowsAgain", "ScoreMap", "SetCosts", "SetRows",
+    "Settings", "Typicality", "UsualRows", "WorkingSets", "angles_of", "attribute",
+    "below_rate", "calibrated_weights", "extreme_directions", "fit_calibration",
+    "in_feature_units", "landmark_map", "log_odds_of", "mapped_summary", "prototypes",
+    "score_map", "set_number", "settled", "shared_directions", "tried_rows",
 ]  # fmt: skip
