@@ -71,21 +71,15 @@ LARGEST_LOG_TANGENT = 80.0
 ANGLE_ROUNDING = 1e-6
 # What a left-out row leaves of its own direction: never less, so that its logarithm is a number.
 LEAST_REMAINDER = 1e-12
+# Below this, 1 - weight · cost of a row counts as 0: nothing else of its set spans it.
+ALONE = 1e3 * 2.0**-52
+# Up to this part of its values a feature's spread is rounding: it is constant.
+CONSTANT_SPREAD = 64 * 2.0**-52
 
 
 def off_span_rounding(features: int, eps: float) -> float:
     """Up to this share of ‖z‖², what ‖z‖² and ‖its part in a span‖² differ by is rounding."""
     return 4 * features * eps
-
-
-def alone_in_its_direction(eps: float) -> float:
-    """Below this, 1 - weight · cost of a row counts as 0: nothing else of its set spans it."""
-    return 1e3 * eps
-
-
-def constant_variance(value: float) -> float:
-    """Up to this variance a feature of such a value is constant: the rest is rounding."""
-    return (64 * 2.0**-52 * value) ** 2
 
 
 def expansion_keeps_digits(squared_distance: float, eps: float) -> bool:

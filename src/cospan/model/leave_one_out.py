@@ -23,7 +23,7 @@ import numpy as np
 
 from cospan.base import arrays, factorizations
 from cospan.base.checks import as_weights
-from cospan.base.tolerance import LEAST_REMAINDER, alone_in_its_direction
+from cospan.base.tolerance import ALONE, LEAST_REMAINDER
 from cospan.base.types import Array, Floats
 from cospan.model.prepared import Geometry, TrialRows, WorkingSets, working_rows
 
@@ -118,7 +118,7 @@ class LeaveOneOutCosts:
                 pz, zz, away = pp, pp, gone.farther**2
             cost = changed(pp, pz, zz, share * gone.lost) * away if share else zz * away
             if k == o:  # nothing else of its set spans the row
-                alone = 1 - share * gone.lost * pp <= alone_in_its_direction(np.finfo(float).eps)
+                alone = 1 - share * gone.lost * pp <= ALONE
                 cost = np.where(alone | np.isnan(cost), math.inf, cost)
             columns.append(cost + g.dof)
         return arrays.like(np.stack(columns, axis=1), p)

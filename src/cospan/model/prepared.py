@@ -25,9 +25,9 @@ import numpy as np
 from cospan.base import arrays, factorizations
 from cospan.base.checks import as_flag, as_option, as_tol, check_same_library
 from cospan.base.tolerance import (
+    CONSTANT_SPREAD,
     FAST_SHRINKAGE,
     SQUARES_KEEP_DIGITS,
-    constant_variance,
     rank_tolerance,
 )
 from cospan.base.types import Array, Floats, Index
@@ -227,7 +227,7 @@ class PreparedSets:
         means = arrays.to_numpy(self.positions.means)
         between = _root_mean_square(means - means.mean(axis=0))
         # What is so small that its square has no digits counts as constant, too.
-        rounding = math.sqrt(constant_variance(1.0)) * np.abs(means).max(axis=0)
+        rounding = CONSTANT_SPREAD * np.abs(means).max(axis=0)
         rounding = np.maximum(rounding, SQUARES_KEEP_DIGITS)
         varies = within > rounding
         # Constant in every set, at different values: only the means separate the sets.
