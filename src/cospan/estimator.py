@@ -23,10 +23,6 @@ from cospan.errors import InputError, warn
 from cospan.model import Again, JointFrame, RowsAgain, SetCosts, Settings, tried_rows
 from cospan.summary import Summary
 
-__all__ = ["AlignmentAngleClassifier"]
-
-# Rows kept of one class for choosing the shrinkage and so on: at most.
-SAMPLED_ROWS = 2_000
 DTYPES = (np.float64, np.float32)  # that rows may keep
 
 
@@ -187,7 +183,7 @@ class AlignmentAngleClassifier(ClassifierMixin, TransformerMixin, BaseEstimator)
             weights = as_weights(sample_weight, len(rows))
         names = getattr(self, "feature_names_in_", None)
         summaries = dict(self._summaries or {})
-        size = min(SAMPLED_ROWS, tried_rows(len(self.classes_)))
+        size = tried_rows(len(self.classes_))
         read = []
         for k in range(len(self.classes_)):
             member = own == k

@@ -348,9 +348,6 @@ def prototypes(frame: JointFrame, side: str, n: int = 1) -> Prototypes:
 
 def _form(weight: Floats, at: Floats, dof: float) -> Floats:
     """Q with (y, 1) Q (y, 1)ᵀ = ν + Σ weight (y - at)²."""
-    m = len(weight)
-    Q = np.zeros((m + 1, m + 1))
-    Q[np.arange(m), np.arange(m)] = weight
-    Q[:m, m] = Q[m, :m] = -weight * at
-    Q[m, m] = dof + weight @ at**2
+    Q = np.diag(np.append(weight, dof + weight @ at**2))
+    Q[:-1, -1] = Q[-1, :-1] = -weight * at
     return Q
