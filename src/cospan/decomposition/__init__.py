@@ -6,14 +6,14 @@ Rows are samples. For A (p, d) and B (q, d),
 
 with one frame H for both. (docs/gsvd.md has the names that others use.)
 
-Where to find what: `dense` has `gsvd` and the object that it returns, `kernel` is the algorithm,
-with steps in `cosine_sine`; `notation` has other people's forms. A few directions of
+Where to find what: `dense` has `gsvd`, `kernel` is the algorithm, with steps in `cosine_sine`;
+`notation` has the object that comes of it, and other people's forms of that. A few directions of
 large sparse matrices are found by `partial`.
 """
 
-from cospan.decomposition.dense import GSVD, gsvd, gsvdvals
-from cospan.decomposition.kernel import Blocks, Tolerances, decompose
-from cospan.decomposition.notation import JuliaForm, LapackForm, MatlabForm
+from cospan.decomposition.dense import gsvd, gsvdvals
+from cospan.decomposition.kernel import Tolerances, decompose
+from cospan.decomposition.notation import GSVD, Blocks, JuliaForm, LapackForm, MatlabForm
 from cospan.decomposition.partial import PartialGSVD, gsvds
 
 __all__ = [

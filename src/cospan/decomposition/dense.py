@@ -1,17 +1,12 @@
-"""`gsvd` and `gsvdvals`: what they promise, what they return, and what they take."""
+"""`gsvd` and `gsvdvals`: what they promise, and what they take."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NoReturn
-
 import numpy as np
 
-from cospan.base import arrays, factorizations
+from cospan.base import arrays
 from cospan.base.checks import (
     as_flag,
-    as_option,
     as_rows,
     as_tol,
     check_names,
@@ -20,134 +15,9 @@ from cospan.base.checks import (
 )
 from cospan.base.tolerance import rank_tolerance
 from cospan.base.types import Array, Data
-from cospan.decomposition import notation
-from cospan.decomposition.kernel import Factors, Tolerances, decompose
+from cospan.decomposition.kernel import Tolerances, decompose
+from cospan.decomposition.notation import GSVD
 from cospan.errors import InputError
-
-
-@dataclass(frozen=True, eq=False)
-class GSVD(Factors):
-    """The factors of a pair: ``A = U diag(c) H`` and ``B = V diag(s) H``.
-
-    Attributes
-    ----------
-    c, s : array, (m,)
-        Cosines, falling, and sines, rising, of the directions' angles; always real. Exactly 1
-        and 0 in the first r, exactly 0 and 1 in the last t.
-    H : array, (m, d)
-        The joint frame: its rows are the directions, with full row rank. The first r and the
-        last t are orthogonal among themselves, the longest first.
-    U : array (p, r + k) or None
-        Orthonormal columns, for the directions that A has.
-    V : array (q, k + t) or None
-        Orthonormal columns, for the directions that B has.
-    blocks : Blocks
-        ``(r, k, t)``; their sum m is the rank of A and B stacked.
-
-    Notes
-    -----
-    NumPy arrays of a GSVD are read-only; copy one to change it. A GSVD does not unpack into a
-    tuple, as MATLAB, Julia and LAPACK each return its factors in another order; the results of
-    :meth:`matlab`, :meth:`julia` and :meth:`lapack` do.
-
-    Examples
-    --------
-    >>> from cospan import gsvd
-    >>> A, B = np.array([[3.0, 0.0], [0.0, 1.0]]), np.array([[4.0, 0.0], [0.0, 1.0]])
-    >>> found = gsvd(A, B)
-    >>> np.rad2deg(found.angles).round(2)
-    array([45.  , 53.13])
-    >>> bool(np.allclose(found.U @ np.diag(found.c) @ found.H, A))
-    True
-    """
-
-    @property
-    def angles(self) -> Array:
-        """Each direction's angle in radians: 0 for A only, π/2 for B only."""
-        return arrays.namespace(self.c).atan2(self.s, self.c)
-
-    @property
-    def rank(self) -> int:
-        """Rank of A and B stacked: the number of directions."""
-        return sum(self.blocks)
-
-    @property
-    def values(self) -> Array:
-        """The generalized singular values c/s, falling: inf where only A has the direction.
-
-        Examples
-        --------
-        >>> from cospan import gsvd
-        >>> gsvd([[1.0, 0, 0], [0, 2, 0]], [[0.0, 4, 0]]).values.round(12)
-        array([inf, 0.5])
-        """
-        xp, zero = arrays.namespace(self.c), self.s == 0
-        quotient = self.c / xp.where(zero, xp.ones_like(self.s), self.s)
-        return xp.where(zero, 0 * self.s + xp.inf, quotient)
-
-    @property
-    def X(self) -> Array:
-        """The pseudo-inverse of H, (d, m): ``A X = U diag(c)`` and ``B X = V diag(s)``.
-
-        Column j is the vector that A stretches to length c_j and B to length s_j, with no part
-        in the other directions. Computed at each call.
-        """
-        if self.rank == 0:
-            return arrays.adjoint(self.H)
-        factor = factorizations.qr(arrays.adjoint(self.H))  # Hᴴ = Q R, and H⁺ = Q R⁻ᴴ
-        conjugate = arrays.adjoint(factor.R).T
-        eye = arrays.identity(self.rank, self.H)
-        return factor.apply(factorizations.solve_triangular_transposed(conjugate, eye))
-
-    def null_space(self, of: str = "both") -> Array:
-        """Orthonormal columns that span what A, B or both map to zero.
-
-        Parameters
-        ----------
-        of : {"both", "A", "B"}
-            ``"both"`` gives the d - m directions that neither matrix has.
-        """
-        r, k, _ = self.blocks
-        rows = {"both": self.H, "A": self.H[: r + k, :], "B": self.H[r:, :]}
-        return factorizations.complement(arrays.adjoint(rows[as_option(of, "of", tuple(rows))]))
-
-    def reconstruct(self) -> tuple[Array, Array]:
-        """A and B multiplied out again."""
-        U, V = self.left_factors()
-        r, k, t = self.blocks
-        A = arrays.matmul(U[:, : r + k], self.c[: r + k, None] * self.H[: r + k, :])
-        B = arrays.matmul(V[:, : k + t], self.s[r:, None] * self.H[r:, :])
-        return A, B
-
-    def matlab(self) -> notation.MatlabForm:
-        """``(U, V, X, C, S)`` as MATLAB's ``gsvd(A, B)`` and Octave's return them."""
-        return notation.matlab(self)
-
-    def lapack(self) -> notation.LapackForm:
-        """``(U, V, Q, R, alpha, beta, k, l)`` as LAPACK's ``ggsvd3`` returns them."""
-        return notation.lapack(self)
-
-    def julia(self) -> notation.JuliaForm:
-        """``(U, V, Q, D1, D2, R0)`` as Julia's ``svd(A, B)`` returns them."""
-        return notation.julia(self)
-
-    def left_factors(self) -> tuple[Array, Array]:
-        """U and V, or one sentence where they were not computed."""
-        if self.U is None or self.V is None:
-            raise InputError(
-                "This GSVD has no U and V to multiply; use gsvd(..., compute_uv=True)."
-            )
-        return self.U, self.V
-
-    def __iter__(self) -> Iterator[NoReturn]:
-        raise TypeError(
-            "A GSVD does not unpack, as others order its factors differently; "
-            "use its names (f.U, f.c, f.H), or unpack f.matlab(), f.julia() or f.lapack()."
-        )
-
-    def __repr__(self) -> str:
-        r, k, t = self.blocks
-        return f"GSVD(rank={self.rank}, only A: {r}, shared: {k}, only B: {t})"
 
 
 def gsvd(A: object, B: object, *, tol: float | None = None, compute_uv: bool = True) -> GSVD:
@@ -231,7 +101,7 @@ def gsvd(A: object, B: object, *, tol: float | None = None, compute_uv: bool = T
     """
     want_uv = as_flag(compute_uv, "compute_uv")
     A, B, tolerances = _as_pair(A, B, tol)
-    found = GSVD(**vars(decompose(A, B, tolerances, want_uv)))
+    found = decompose(A, B, tolerances, want_uv)
     for factor in (found.c, found.s, found.H, found.U, found.V):
         if isinstance(factor, np.ndarray):  # c and s would not fit an H that was changed
             factor.flags.writeable = False

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -33,25 +33,11 @@ from cospan.decomposition.cosine_sine import (
     surely_regular,
     well_conditioned,
 )
+from cospan.decomposition.notation import GSVD, Blocks
 from cospan.errors import InputError
 
 # Exponents of scales that no product with a frame of norm about 1 can overflow, in any dtype.
 _HARMLESS = 60
-
-
-class Blocks(NamedTuple):
-    """How many directions only A has (r), both share (k), and only B has (t).
-
-    Examples
-    --------
-    >>> from cospan import gsvd
-    >>> gsvd(np.eye(3)[:2], np.eye(3)[1:]).blocks
-    Blocks(r=1, k=1, t=1)
-    """
-
-    r: int
-    k: int
-    t: int
 
 
 class Tolerances(NamedTuple):
@@ -62,29 +48,17 @@ class Tolerances(NamedTuple):
     b: float
 
 
-@dataclass(frozen=True, eq=False)
-class Factors:
-    """``A = U diag(c) H`` and ``B = V diag(s) H``, as `cospan.GSVD` explains them."""
-
-    c: Array
-    s: Array
-    H: Array
-    U: Array | None
-    V: Array | None
-    blocks: Blocks
-
-
 class _RankInDoubtError(Exception):
     """How many directions a set has does not show in the stack."""
 
 
-def decompose(A: Array, B: Array, tolerances: Tolerances, want_uv: bool) -> Factors:
+def decompose(A: Array, B: Array, tolerances: Tolerances, want_uv: bool) -> GSVD:
     """The GSVD of two arrays of one dtype."""
     if A.shape[1] == 0 or A.shape[0] + B.shape[0] == 0:
         none = arrays.real_zeros((0,), A)  # no rows or no columns: no directions
         U = arrays.zeros((A.shape[0], 0), A) if want_uv else None
         V = arrays.zeros((B.shape[0], 0), B) if want_uv else None
-        return Factors(none, none, arrays.zeros((0, A.shape[1]), A), U, V, Blocks(0, 0, 0))
+        return GSVD(none, none, arrays.zeros((0, A.shape[1]), A), U, V, Blocks(0, 0, 0))
     # Exactly zero columns, dead pixels say, have no part in any direction.
     xp = arrays.namespace(A, B)
     mask = arrays.to_numpy(xp.any(A != 0, axis=0) | xp.any(B != 0, axis=0))
@@ -106,7 +80,7 @@ class _Reduced(NamedTuple):
     restore: Callable[[Array], Array]  # small left factor -> left factor of the original rows
 
 
-def _in_steps(A: Array, B: Array, tolerances: Tolerances, want_uv: bool) -> Factors:
+def _in_steps(A: Array, B: Array, tolerances: Tolerances, want_uv: bool) -> GSVD:
     """The GSVD of a scaled pair, by way of a smaller one."""
     tall = A.shape[0] + B.shape[0] > 3 * A.shape[1]
     a, b = (_reduced(X, tall) for X in (A, B))
@@ -139,7 +113,7 @@ def _with_rows(a: _Reduced, basis: Array, matrix: Array) -> _Reduced:
 
 def _joint(
     A: Array, B: Array, tolerances: Tolerances, want_uv: bool, *, ranks_known: bool = False
-) -> Factors:
+) -> GSVD:
     """The GSVD of a scaled and reduced pair; with `ranks_known` A and B have full row rank."""
     Q1, Q2, T = _orthogonal_stack(A, B, tolerances.stack)
     c, s, W, U, V = cosines_and_sines(Q1, Q2, want_uv)
@@ -155,7 +129,7 @@ def _joint(
     if rank_a + rank_b < m:  # a direction that neither has: the tolerances disagree
         raise _RankInDoubtError
     blocks = Blocks(m - rank_b, rank_a + rank_b - m, m - rank_a)
-    return _in_blocks(Factors(c, s, H, U, V, blocks))
+    return _in_blocks(GSVD(c, s, H, U, V, blocks))
 
 
 def _orthogonal_stack(A: Array, B: Array, tol: float) -> tuple[Array, Array, Array]:
@@ -177,7 +151,7 @@ def _orthogonal_stack(A: Array, B: Array, tol: float) -> tuple[Array, Array, Arr
     return Q[:p, :], Q[p:, :], T
 
 
-def _in_blocks(f: Factors) -> Factors:
+def _in_blocks(f: GSVD) -> GSVD:
     """Exact 0 and 1 outside the shared block, the rest of U and V cut off, and order in H."""
     (r, _, t), m = f.blocks, sum(f.blocks)
     xp = arrays.namespace(f.c)
@@ -187,10 +161,10 @@ def _in_blocks(f: Factors) -> Factors:
     U = None if f.U is None else f.U[:, : m - t]
     V = None if f.V is None else f.V[:, r:]
     U, V = reorthogonalized(U, V, c[: m - t], s[r:])
-    return _ordered(Factors(c, s, f.H, U, V, f.blocks))
+    return _ordered(GSVD(c, s, f.H, U, V, f.blocks))
 
 
-def _ordered(f: Factors) -> Factors:
+def _ordered(f: GSVD) -> GSVD:
     """Both one-sided blocks of H, where any rotation will do, along their own principal axes."""
     (r, k, t), H, U, V = f.blocks, f.H, f.U, f.V
     xp = arrays.namespace(H)
@@ -210,7 +184,7 @@ def _ordered(f: Factors) -> Factors:
 # ---- dead columns, signs and scales -----------------------------------------------------------
 
 
-def _restored(core: Factors, alive: Bools | None, exponents: tuple[int, int]) -> Factors:
+def _restored(core: GSVD, alive: Bools | None, exponents: tuple[int, int]) -> GSVD:
     """The GSVD of the rows as given: all columns, their scale, the largest entries of H above 0."""
     xp, (r, k, _) = arrays.namespace(core.H), core.blocks
     phase = arrays.zeros((0,), core.H)
@@ -225,7 +199,7 @@ def _restored(core: Factors, alive: Bools | None, exponents: tuple[int, int]) ->
         place = np.where(alive, np.cumsum(alive) - 1, H.shape[1])
         padded = xp.concat((H, arrays.zeros((H.shape[0], 1), H)), axis=1)
         H = arrays.pick(padded, place, axis=1)
-    return Factors(c, s, H, U, V, core.blocks)
+    return GSVD(c, s, H, U, V, core.blocks)
 
 
 def _scaled(X: Array) -> tuple[Array, int]:
@@ -255,7 +229,7 @@ def _quotient(X: Array, exponent: int) -> Array:
     return np.asfortranarray(quotient) if isinstance(quotient, np.ndarray) else quotient
 
 
-def _unscaled(f: Factors, a: int, b: int) -> tuple[Array, Array, Array]:
+def _unscaled(f: GSVD, a: int, b: int) -> tuple[Array, Array, Array]:
     """c, s and H of 2ᵃA and 2ᵇB: 2ᵃ U c H is U (2ᵃ c / h) (h H) with h that makes c² + s² = 1."""
     c, s, H, (r, k, _) = f.c, f.s, f.H, f.blocks
     xp = arrays.namespace(c)
