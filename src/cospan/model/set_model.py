@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 import numpy as np
 
@@ -48,22 +48,12 @@ Model = TypeVar("Model", bound="SetModel")
 T = TypeVar("T")
 
 
-class Derived(Generic[T]):
+class Derived(cached_property[T]):
     """What follows from a model: an attribute of its geometry, or a function of the model."""
 
     def __init__(self, read: str | Callable[[Any], T], doc: str) -> None:
-        self._read = attrgetter(f"geometry.{read}") if isinstance(read, str) else read
+        super().__init__(attrgetter(f"geometry.{read}") if isinstance(read, str) else read)
         self.__doc__ = doc
-
-    @overload
-    def __get__(self, model: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, model: object, owner: type) -> T: ...
-    def __get__(self, model: object | None, owner: type) -> Self | T:
-        if model is None:
-            return self
-        found: T = self._read(model)
-        return found
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
