@@ -30,7 +30,7 @@ def test_it_holds_count_mean_and_scatter(shape, exact):
     assert summary.n == summary.count == shape[0]
     np.testing.assert_allclose(summary.mean, X.mean(0), rtol=1e-13)
     np.testing.assert_allclose(summary.R.T @ summary.R, scatter(X), atol=1e-12 * len(X))
-    assert summary.trace == pytest.approx(np.trace(scatter(X)), rel=1e-12, abs=1e-12)
+    assert summary.moments.trace == pytest.approx(np.trace(scatter(X)), rel=1e-12, abs=1e-12)
     np.testing.assert_array_equal(np.tril(summary.R, -1), 0)
 
 

@@ -129,11 +129,11 @@ def test_a_stream_of_few_rows_needs_no_matrix_either():
 def test_a_fast_summary_is_a_matrix_from_as_many_rows_as_features_on(rows):
     X = wide(rows, 40)
     found = Summary.of_chunks(chunks_of(X, 3), exact=False)
-    assert found.is_factored == (rows < 40)
+    assert found.moments.factored == (rows < 40)
     assert repr(found) == f"Summary({rows} rows, 40 features, fast)"
     exact = Summary.of(X)
     assert_allclose(found.scatter_about(), exact.scatter_about(), rtol=1e-9, atol=1e-9)
-    assert found.trace == pytest.approx(exact.trace)
+    assert found.moments.trace == pytest.approx(exact.moments.trace)
 
 
 def test_fast_summaries_merge_in_whatever_form_they_are():
@@ -143,11 +143,11 @@ def test_fast_summaries_merge_in_whatever_form_they_are():
     total, forms = parts[0], []
     for part in parts[1:]:
         total = total + part
-        forms.append(total.is_factored)
+        forms.append(total.moments.factored)
     assert forms == [True, True, False, False, False]
     exact = Summary.of(X)
     assert_allclose(total.scatter_about(), exact.scatter_about(), rtol=1e-9, atol=1e-9)
-    assert total.trace == pytest.approx(exact.trace)
+    assert total.moments.trace == pytest.approx(exact.moments.trace)
 
 
 def test_fast_sets_of_few_rows_that_together_are_many_work_in_matrices():

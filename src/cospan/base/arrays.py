@@ -128,11 +128,6 @@ def pick(x: Array, index: np.ndarray, axis: int = 0) -> Array:
     return namespace(x).take(x, there, axis=axis)
 
 
-def copied(x: Array) -> Array:
-    """x in memory of its own."""
-    return namespace(x).asarray(x, copy=True)
-
-
 def identity(n: int, reference: Array) -> Array:
     """The unit matrix, in the library, on the device and in the dtype of `reference`."""
     xp = namespace(reference)

@@ -209,7 +209,7 @@ class PreparedSets:
         g = self.positions
         found = np.zeros((g.n_sets, g.n_features))
         for k, part in enumerate(self.summaries):
-            if part.is_factored:
+            if part.moments.factored:
                 for one in part.factor_parts(g.about(k)):
                     found[k] += arrays.to_numpy(arrays.namespace(one).sum(one * one, axis=0))
             else:

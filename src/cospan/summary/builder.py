@@ -232,7 +232,7 @@ class BlockSums:
                 self._flush()
         if reused and self._waiting:
             part, weight = self._waiting[-1]
-            self._waiting[-1] = (arrays.copied(part), weight)
+            self._waiting[-1] = (arrays.namespace(part).asarray(part, copy=True), weight)
 
     def finish(self) -> Moments:
         """The moments of all rows."""

@@ -35,8 +35,7 @@ class Reservoir(Generic[T]):
     """Keeps `size` rows, each equally likely, of all that are added.
 
     What is added are named tuples of columns of one length (arrays of any library, which are kept
-    on the host, or anything with ``column[index]`` and ``concatenate``; None for a column that is
-    not there).
+    on the host; None for a column that is not there).
 
     >>> from cospan.data import Chunk
     >>> sample = Reservoir(3, seed=0)
@@ -99,24 +98,14 @@ class Reservoir(Generic[T]):
 
 
 def _take(item: T, index: Index) -> T:
-    def rows_of(column: Any) -> Any:
-        if isinstance(column, np.ndarray) or not arrays.is_array(column):
-            return None if column is None else column[index]
-        return arrays.to_numpy(arrays.pick(column, index))
-
-    return cast("T", cast("Any", type(item))._make(map(rows_of, item)))
+    columns = (None if x is None else arrays.to_numpy(arrays.pick(x, index)) for x in item)
+    return cast("T", cast("Any", type(item))._make(columns))
 
 
 def _join(items: list[T]) -> T:
-    def joined(columns: tuple[Any, ...]) -> Any:
-        if any(column is None for column in columns):
-            return None
-        if isinstance(columns[0], np.ndarray):
-            return np.concatenate(columns)
-        return type(columns[0]).concatenate(list(columns))
-
     columns = zip(*items, strict=True)
-    return cast("T", cast("Any", type(items[0]))._make(map(joined, columns)))
+    joined = (None if any(x is None for x in one) else np.concatenate(one) for one in columns)
+    return cast("T", cast("Any", type(items[0]))._make(joined))
 
 
 # ---- the sample of a summary ---------------------------------------------------------------------

@@ -128,18 +128,8 @@ class Summary:
         return self.moments.mean
 
     @property
-    def trace(self) -> float:
-        """Sum of the squared distances to the mean: the trace of the scatter matrix."""
-        return self.moments.trace
-
-    @property
     def n_features(self) -> int:
         return int(self.mean.shape[0])
-
-    @property
-    def is_factored(self) -> bool:
-        """Whether the scatter is held as a factor rather than as a matrix."""
-        return self.moments.factored
 
     @property
     def R(self) -> Array:
@@ -152,7 +142,7 @@ class Summary:
         To be read only: the first is the summary's own array, where it holds a factor.
         """
         factor, xp = self.moments.scatter, arrays.namespace(self.mean)
-        if not self.is_factored:
+        if not self.moments.factored:
             values, vectors = factorizations.eigh(factor)
             factor = xp.sqrt(xp.clip(values, 0.0, math.inf))[:, None] * vectors.T
         if center is None:
@@ -166,7 +156,7 @@ class Summary:
         A feature whose values are so small (1e-140) that their squares lose digits is 0 in it.
         """
         scatter = self.moments.scatter
-        scatter = arrays.gram(scatter) if self.is_factored else scatter
+        scatter = arrays.gram(scatter) if self.moments.factored else scatter
         if center is not None:
             offset = self.mean - arrays.like(center, self.mean)
             scatter = scatter + self.n * (offset[:, None] * offset[None, :])
@@ -214,7 +204,7 @@ def as_factors(summaries: Sequence[Summary]) -> bool:
     Exact ones have nothing else. Fast ones hold factors where rows are few; a matrix is quicker to
     work with once all rows together are more than the features.
     """
-    if not all(part.is_factored for part in summaries):
+    if not all(part.moments.factored for part in summaries):
         return False
     few = sum(part.count for part in summaries) < summaries[0].n_features
     return few or all(part.exact for part in summaries)
@@ -227,9 +217,9 @@ class Moments(NamedTuple):
     n: float  # sum of the weights
     mean: Array
     low: Array  # what rounding took from the mean: mean + low is right to far below eps
-    trace: float  # of the scatter
+    trace: float  # of the scatter: the sum of the squared distances to the mean
     scatter: Array  # a factor, (rows, d), or the matrix, (d, d)
-    factored: bool
+    factored: bool  # which of the two
 
 
 def merged(a: Moments, b: Moments, *, factors: bool) -> Moments:
