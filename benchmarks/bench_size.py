@@ -45,7 +45,7 @@ class Compared:
         self.seconds_of_models = time.process_time() - started
         self.usual = usual_rows(read) if usual else None
         scorer = scorer._replace(usual=self.usual)
-        self.own = [scorer.group("", one.kept, k).kept for k, one in enumerate(read.sets)]
+        self.own = [scorer.score(one.kept, own=k) for k, one in enumerate(read.sets)]
         self.by_values = not read.copies
         self.size = size_between(*self.own, 0, 1, copies=read.copies)
         self.new = None if opened.further is None else opened.further.read().rows

@@ -200,7 +200,7 @@ def test_large_sets_are_read_once_and_sampled(monkeypatch, blobs):
     assert (found.further.n, found.further.total) == (150, 400)
     assert found.groups[0].sampled
     assert (found.groups[0].n, found.groups[0].total) == (150, 400)
-    place = found.groups[0].kept.ids
+    place = found.groups[0].ids
     assert len(set(place)) == 150
     np.testing.assert_array_equal(found.groups[0].rows, blobs[0][place])
     np.testing.assert_allclose(
@@ -213,7 +213,7 @@ def test_small_sets_are_read_once_and_scored_in_full(blobs):
     a, b = (Watched(rows) for rows in blobs)
     found = compare(a.source, b.source, n_permutations=19)
     assert (a.passes, b.passes) == (1, 1)
-    assert len(found.groups[0].kept.ids) == found.groups[0].n == 400
+    assert len(found.groups[0].ids) == found.groups[0].n == 400
 
 
 def test_progress_is_told(blobs):

@@ -190,7 +190,7 @@ def test_compare_takes_collections():
     assert found.frame.shrinkage == expected.frame.shrinkage
     assert found.groups[0].n == 400
     assert_allclose(found.frame.angles, expected.frame.angles, atol=1e-8)
-    order = np.argsort(found.groups[0].kept.ids)
+    order = np.argsort(found.groups[0].ids)
     assert_allclose(
         found.groups[0].alignment.theta[order], expected.groups[0].alignment.theta, atol=1e-8
     )

@@ -78,7 +78,7 @@ def test_own_rows_are_scored_by_the_frame_of_the_other_folds():
         frame = JointFrame.fit(A[a != fold], B[b != fold], **SETTLED)
         for group, X, dealt in ((found.groups[0], A, a), (found.groups[1], B, b)):
             mine, scored = dealt == fold, frame.align(X[dealt == fold])
-            assert_array_equal(group.kept.dealt, dealt)
+            assert_array_equal(group.dealt, dealt)
             assert_allclose(group.alignment.cost_a[mine], scored.cost_a, rtol=1e-10)
             assert_allclose(group.alignment.cost_b[mine], scored.cost_b, rtol=1e-10)
 
@@ -87,7 +87,7 @@ def test_a_row_says_nothing_about_itself_nor_about_its_fold():
     """A row that becomes another changes no cost of the rows in its fold."""
     A, B = pair()
     before = compare(A, B, **SETTLED, **QUICK)
-    dealt = before.groups[0].kept.dealt
+    dealt = before.groups[0].dealt
     A[3] = 9.0
     after = compare(A, B, **SETTLED, **QUICK)
     same = (dealt == dealt[3]) & (np.arange(len(A)) != 3)
@@ -104,7 +104,7 @@ def test_chunks_give_the_same_scores():
     )
     for mine, group in zip(chunked.groups, found.groups, strict=True):
         assert_allclose(mine.alignment.theta, group.alignment.theta, atol=1e-10)
-        assert_allclose(mine.kept.typicality, group.kept.typicality, atol=1e-10)
+        assert_allclose(mine.typicality, group.typicality, atol=1e-10)
 
 
 def test_more_sets_and_classes_of_one_table_have_the_same_folds():
@@ -152,7 +152,7 @@ def test_levels_that_differ_are():
 def test_repeated_rows_share_a_fold_and_count_once():
     A, B = pair(shift=0.3)
     found = compare(np.repeat(A, 3, axis=0), np.repeat(B, 3, axis=0), **QUICK)
-    dealt = found.groups[0].kept.dealt.reshape(-1, 3)
+    dealt = found.groups[0].dealt.reshape(-1, 3)
     assert_array_equal(dealt[:, 0], dealt[:, 2])
     once = compare(A, B, **QUICK).size
     assert found.size.high - found.size.low > 0.8 * (once.high - once.low)
@@ -174,7 +174,7 @@ def test_groups_stay_together_and_their_sets_are_not_told_apart():
     assert found.feature_names == ("a", "b", "c")
     assert found.size.low < 0.5 < found.size.high
     assert found.p > 0.05
-    dealt = pd.Series(found.groups[0].kept.dealt).groupby(A.who).nunique()
+    dealt = pd.Series(found.groups[0].dealt).groupby(A.who).nunique()
     assert dealt.max() == 1
     rows = [X.drop(columns="who") for X in (A, B)]
     assert compare(*rows, **QUICK).size.low > 0.6  # rows of one patient know each other
@@ -213,7 +213,7 @@ def test_far_out_rows_are_found_whatever_the_tails(kind):
     A, B, new = draw(200), draw(200), draw(200)
     unit = np.subtract(*np.quantile(A, (0.75, 0.25), axis=0)) / 1.35
     found = compare(A, B, np.concatenate([new, new + 8 * unit]), **QUICK)
-    usual = found.further.kept.typicality[:, 0]
+    usual = found.further.typicality[:, 0]
     assert np.mean(usual[:200] <= 0.1) <= 0.16
     assert np.mean(usual[200:] <= 0.01) >= 0.85
 

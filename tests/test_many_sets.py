@@ -64,7 +64,7 @@ def test_the_comparison_is_a_classifier(four, found):
 def test_digits_are_told_apart():
     X, y = load_digits(return_X_y=True)
     found = compare({str(k): X[y == k] for k in range(5)}, **FEW)
-    own = np.concatenate([np.full(len(g.kept.ids), k) for k, g in enumerate(found.groups)])
+    own = np.concatenate([np.full(len(g.ids), k) for k, g in enumerate(found.groups)])
     assert np.mean(found.weights.argmax(axis=1) == own) > 0.97
     assert found.differing is not None
 

@@ -23,7 +23,7 @@ print(found)
 corners = np.array([[0, 0], [1, 0], [0.5, 3**0.5 / 2]])
 fig, ax = plt.subplots(figsize=(5, 4.5))
 for name, corner, group in zip(found.names, corners, found.groups, strict=True):
-    ax.scatter(*(group.kept.weights @ corners).T, s=14, alpha=0.6, label=name)
+    ax.scatter(*(group.weights @ corners).T, s=14, alpha=0.6, label=name)
     ax.annotate(name, corner)
 ax.set_aspect("equal")
 ax.axis("off")

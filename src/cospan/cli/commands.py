@@ -179,7 +179,7 @@ def score(
     def scored() -> Iterator[dict[str, Values]]:
         nonlocal rows
         for chunk in source.chunks():
-            found = score_columns(names, source.name, scorer.score(chunk))
+            found = score_columns(names, scorer.score(chunk, source.name))
             yield found | {"id": found["id"].astype(str)}
             rows += len(chunk.rows)
             terminal.progress(f"scoring {source.name}", rows, source.n_rows)

@@ -130,17 +130,20 @@ def compare(
         scorer = fit_models(read, settings, picture=shape is not None)
         scorer = scorer._replace(usual=usual_rows(read))
         say("fitting the sets", 1, 1)
-        groups = tuple(scorer.group(one.name, one.kept, k) for k, one in enumerate(read.sets))
+        groups = tuple(
+            scorer.score(one.kept, names[k], k, one.summary.count)
+            for k, one in enumerate(read.sets)
+        )
         further = None
         if opened.further is not None:
             rows = read_further(opened, opened.further, read.n_folds, progress)
-            further = scorer.group(opened.name_z, rows)
+            further = scorer.score(rows, opened.name_z, total=opened.further.n_rows)
     finally:  # after an error too: a column left out may be the reason
         warn(note for note in _source_notes(opened) if note.loud)
     model, groups = scorer.model, check_rows(groups)
     # Where rows are repeated beyond chance, each is to count once.
     sizes = {
-        (i, j): size_between(groups[i].kept, groups[j].kept, i, j, copies=read.copies)
+        (i, j): size_between(groups[i], groups[j], i, j, copies=read.copies)
         for i, j in itertools.combinations(range(len(groups)), 2)
     }
     every = groups if further is None else (*groups, further)
@@ -158,7 +161,7 @@ def compare(
         over_all = [one.profiles[0] for one in opened.sources if len(one.profiles) == 1]
         verdict = study_pair(
             model,
-            (read.sets[0].kept.chunk, read.sets[1].kept.chunk),
+            (read.sets[0].kept, read.sets[1].kept),
             names=(names[0], names[1]),
             features=features,
             plan=first.plan,
@@ -207,7 +210,7 @@ def _shape(given: tuple[int, ...], n: int) -> tuple[int, ...]:
 
 def _samples(read: Sequence[ReadSet], seed: int) -> tuple[Chunk, ...]:
     """Rows of each set, as many as a result carries along for pictures and for its pairs."""
-    chunks = [one.studied.chunk for one in read]
+    chunks = [one.studied for one in read]
     most = DRAWN_ROWS if len(read) == 2 else PAIRED_ROWS
     size = rows_within(DRAWN_BYTES // len(read), chunks[0].rows.shape[1], most, fewest=20)
     rows = (random_rows(len(one.ids), size, np.random.default_rng(seed)) for one in chunks)
@@ -245,14 +248,14 @@ def _notes(
     yield from _constant(opened, model)
     if model.curve is not None and (verdict is None or verdict.differs):
         yield Note("curved", CURVED)
-    flagged = np.mean(np.concatenate([g.elsewhere for g in groups if g.kept.own is not None]))
+    flagged = np.mean(np.concatenate([g.elsewhere for g in groups if g.own is not None]))
     if flagged > WORTH_SAYING:
         other = "the other" if model.geometry.n_sets == 2 else "another"
         yield Note("rows elsewhere", f"{flagged:.0%} of the rows look more like {other} set.")
 
 
 def _of_group(group: Group, model: Model) -> Iterator[Note]:
-    if group.kept.own is not None and group.total < FEW_ROWS:
+    if group.own is not None and group.total < FEW_ROWS:
         rows = plural(group.total, "row")
         yield Note("few rows", f"{group.name} has only {rows}: expect wide intervals.")
     if group.sampled:

@@ -48,29 +48,20 @@ STUDIED_ROWS, STUDIED_BYTES = 20_000, 3 * 2**24  # 48 MB
 QUICK_COLUMNS, FEWEST_REPEATED, REPEAT_LABELLINGS = 16, 3, 99
 
 
-class KeptRows(NamedTuple):
-    """A uniform sample of rows in the order in which they came; all of them, of ordinary sets."""
-
-    chunk: Chunk
-    dealt: Index  # the fold of each
-    total: int  # rows that came
-
-    def at(self, place: Index) -> KeptRows:
-        """Some of them."""
-        if len(place) == len(self.dealt):
-            return self
-        return self._replace(chunk=self.chunk.take(place), dealt=self.dealt[place])
-
-
 class ReadSet(NamedTuple):
     """A set after one pass."""
 
-    name: str
     summary: Summary  # of all rows
     folds: FoldedSummary  # of all rows, or of those kept where these were dealt by keys
-    kept: KeptRows
+    #: A uniform sample of rows in the order in which they came; all of them, of ordinary sets
+    kept: Chunk
     sample: Index  # places of the rows of the summaries' sample among those kept
-    studied: KeptRows  # the same rows in the order in which they came
+
+    @property
+    def studied(self) -> Chunk:
+        """The rows of the summaries' sample in the order in which they came."""
+        few = len(self.sample) < len(self.kept.ids)
+        return self.kept.take(np.sort(self.sample)) if few else self.kept
 
 
 @dataclass
@@ -99,11 +90,11 @@ class ReadSets:
 
 
 def _by_fold(
-    kept: KeptRows, n_folds: int, summarise: Callable[[np.ndarray], Summary]
+    kept: Chunk, n_folds: int, summarise: Callable[[np.ndarray], Summary]
 ) -> tuple[Summary | None, ...]:
     """The summaries of the folds of rows; None where a fold has none."""
     own = [np.flatnonzero(kept.dealt == fold) for fold in range(n_folds)]
-    return tuple(summarise(kept.chunk.rows[place]) if len(place) else None for place in own)
+    return tuple(summarise(kept.rows[place]) if len(place) else None for place in own)
 
 
 # ---- the pass ----------------------------------------------------------------------------------
@@ -141,13 +132,11 @@ def read_sets(opened: Opened, exact: bool, progress: Progress | None) -> ReadSet
             )
         folds, rows = builder.folded(), _kept_rows(reservoir, n_folds)
         place = np.searchsorted(reservoir.positions, folds.sample.index)
-        sets.append(ReadSet(name, folds.whole, folds, rows, place, rows.at(np.sort(place))))
+        sets.append(ReadSet(folds.whole, folds, rows, place))
     return _dealt_together(ReadSets(opened, sets, n_folds), exact)
 
 
-def read_further(
-    opened: Opened, source: Source, n_folds: int, progress: Progress | None
-) -> KeptRows:
+def read_further(opened: Opened, source: Source, n_folds: int, progress: Progress | None) -> Chunk:
     """A uniform sample of the rows that belong to no set."""
     kept: Reservoir[Chunk] = Reservoir(_sample_size(opened), SAMPLE_SEED)
     for chunk in watched(source, f"reading {opened.name_z}", progress):
@@ -157,9 +146,8 @@ def read_further(
     return _kept_rows(kept, n_folds)
 
 
-def _kept_rows(kept: Reservoir[Chunk], n_folds: int) -> KeptRows:
-    dealt = dealt_by_number(kept.positions, n_folds)
-    return KeptRows(kept.result(), dealt, kept.seen)
+def _kept_rows(kept: Reservoir[Chunk], n_folds: int) -> Chunk:
+    return kept.result()._replace(dealt=dealt_by_number(kept.positions, n_folds))
 
 
 def _sample_size(opened: Opened) -> int:
@@ -187,10 +175,10 @@ def watched(source: Source, stage: str, progress: Progress | None) -> Iterator[C
 
 def _dealt_together(read: ReadSets, exact: bool) -> ReadSets:
     """The same with rows that belong together in one fold; folds are then of the rows kept."""
-    grouped = any(one.kept.chunk.groups is not None for one in read.sets)
+    grouped = any(one.kept.groups is not None for one in read.sets)
     if not grouped and not _repeat(read):
         return read
-    salt = best_salt([_keys_of(one.studied.chunk) for one in read.sets], read.n_folds)
+    salt = best_salt([_keys_of(one.studied) for one in read.sets], read.n_folds)
     if salt is None:
         if not grouped:
             return read
@@ -201,15 +189,14 @@ def _dealt_together(read: ReadSets, exact: bool) -> ReadSets:
     options, names = SummaryOptions(exact, sample_size=0), read.opened.first.feature_names
     sets = []
     for one in read.sets:
-        dealt = dealt_by_key(_keys_of(one.kept.chunk), read.n_folds, salt)
+        dealt = dealt_by_key(_keys_of(one.kept), read.n_folds, salt)
         kept = one.kept._replace(dealt=dealt)
         parts = _by_fold(
             kept, read.n_folds, lambda X: replace(of_rows(X, None, options), feature_names=names)
         )
         folds = FoldedSummary(parts, one.folds.sample, dealt[one.sample])
-        summary = folds.whole if len(dealt) == kept.total else one.summary
-        studied = kept.at(np.sort(one.sample))
-        sets.append(ReadSet(one.name, summary, folds, kept, one.sample, studied))
+        summary = folds.whole if len(dealt) == one.summary.count else one.summary
+        sets.append(ReadSet(summary, folds, kept, one.sample))
     return replace(read, sets=sets, copies=grouped)
 
 
@@ -220,7 +207,7 @@ def _keys_of(chunk: Chunk) -> Keys:
 
 def _repeat(read: ReadSets) -> bool:
     """Are rows of any set repeated beyond chance, within it or in the others?"""
-    chunks = [one.studied.chunk for one in read.sets]
+    chunks = [one.studied for one in read.sets]
     rows = [np.asarray(chunk.rows, dtype=np.float64) for chunk in chunks]
     some = np.concatenate([one[:, :QUICK_COLUMNS] for one in rows])
     if len(some) - len(np.unique(row_keys(list(some.T)))) < FEWEST_REPEATED:

@@ -190,7 +190,7 @@ class Comparison:
 
         def ambiguity(pair: tuple[int, int]) -> float:
             """The mean of sin 2θ: of sets that are told apart without fail, too, it says how."""
-            weights = (self.groups[k].kept.weights for k in pair)
+            weights = (self.groups[k].weights for k in pair)
             return sum(float(np.sin(2 * pair_angle(one, *pair)).mean()) for one in weights)
 
         return tuple(sorted(self.sizes, key=lambda pair: (-self.sizes[pair], ambiguity(pair))))
@@ -253,13 +253,10 @@ class Comparison:
         )
         two = []  # the groups, as those of two sets
         for own, group in enumerate((self.groups[i], self.groups[j])):
-            theta = pair_angle(group.kept.weights, i, j)
-            kept = group.kept._replace(
-                weights=np.column_stack([np.cos(theta) ** 2, np.sin(theta) ** 2]),
-                typicality=group.kept.typicality[:, [i, j]],
-                own=own,
-            )
-            two.append(replace(group, kept=kept))
+            theta = pair_angle(group.weights, i, j)
+            weights = np.column_stack([np.cos(theta) ** 2, np.sin(theta) ** 2])
+            usual = group.typicality[:, [i, j]]
+            two.append(replace(group, weights=weights, typicality=usual, own=own))
         groups = check_rows(two)
         size = self.sizes[min(i, j), max(i, j)]
         schema = tuple(one for one in self.schema_changes if {*one.sets, *one.others} & {*names})
@@ -298,12 +295,12 @@ class Comparison:
     @cached_property
     def weights(self) -> Floats:
         """(n, K): the probabilities of the sets for every row scored, further rows last."""
-        return np.concatenate([group.kept.weights for group in self.every_group])
+        return np.concatenate([group.weights for group in self.every_group])
 
     @property
     def ids(self) -> Names:
         """(n,): identifiers of those rows: row numbers, index values or file names."""
-        return joined([group.kept.ids for group in self.every_group])
+        return joined([group.ids for group in self.every_group])
 
     @cached_property
     def rows(self) -> tuple[RowToCheck, ...]:
@@ -339,7 +336,7 @@ class Comparison:
 
     def table(self) -> dict[str, Values]:
         """The columns of :meth:`to_frame`."""
-        tables = [score_columns(self.names, g.name, g.kept) for g in self.every_group]
+        tables = [score_columns(self.names, g) for g in self.every_group]
         return {key: joined([table[key] for table in tables]) for key in tables[0]}
 
     # ---- on the way out ------------------------------------------------------------------------

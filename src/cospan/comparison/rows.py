@@ -94,7 +94,7 @@ def looking_elsewhere(weights: Floats, own: Index) -> Bools:
 def check_rows(groups: Sequence[Group]) -> tuple[Group, ...]:
     """The groups of the sets, with their rows that look elsewhere."""
     own = np.repeat(np.arange(len(groups)), [group.n for group in groups])
-    flagged = looking_elsewhere(np.concatenate([group.kept.weights for group in groups]), own)
+    flagged = looking_elsewhere(np.concatenate([group.weights for group in groups]), own)
     return tuple(replace(group, elsewhere=flagged[own == k]) for k, group in enumerate(groups))
 
 
@@ -123,16 +123,17 @@ def _rows_of(
     group: Group, kind: str, names: Sequence[str]
 ) -> Iterator[tuple[float, int | None, RowToCheck]]:
     """The rows of one kind: what they are ordered by, the number of their set, and the row."""
-    kept, like = group.kept, group.kept.weights.argmax(axis=1)
-    probability = kept.weights.max(axis=1)
+    like, probability = group.weights.argmax(axis=1), group.weights.max(axis=1)
     listed, order = group.elsewhere & ~group.neither, -probability
     if kind == NO_SET:
-        listed, order = group.neither, order if kept.strange is None else kept.strange
+        listed, order = group.neither, group.strange
     for i in np.flatnonzero(listed).tolist():
-        usual = float(kept.typicality[i].max())
+        usual = float(group.typicality[i].max())
         like_most, how_likely = names[like[i]], float(probability[i])
-        row = RowToCheck(group.name, kept.ids[i], kind, like_most, how_likely, usual, group.rows[i])
-        yield float(order[i]), kept.own, row
+        row = RowToCheck(
+            group.name, group.ids[i], kind, like_most, how_likely, usual, group.rows[i]
+        )
+        yield float(order[i]), group.own, row
 
 
 # ---- why -----------------------------------------------------------------------------------------

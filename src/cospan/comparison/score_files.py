@@ -17,7 +17,7 @@ import numpy as np
 from cospan.base.files import whole_file
 from cospan.base.tables import without_formulas
 from cospan.base.types import Values
-from cospan.comparison.scoring import Scored
+from cospan.comparison.scoring import Group
 from cospan.errors import InputError, needed
 
 if TYPE_CHECKING:
@@ -28,23 +28,24 @@ ENDINGS = (".csv", ".tsv", ".parquet", ".arrow")
 Columns = Mapping[str, Values]  # numbers or texts
 
 
-def score_columns(names: Sequence[str], name: str, scored: Scored) -> dict[str, Values]:
+def score_columns(names: Sequence[str], scored: Group) -> dict[str, Values]:
     """The columns of a table of scores, angles in degrees; `names` are those of the K sets.
 
     Two sets have costs and shares, more a weight for each set.
 
-    >>> scored = Scored(np.array([[0.75, 0.25]]), np.array([[1.0, 0.5]]), None, np.array([7]))
-    >>> columns = score_columns(("x", "y"), "x", scored._replace(own=0))
+    >>> row, weights, typicality = np.array([[1.0, 0.0]]), [[0.75, 0.25]], [[1.0, 0.5]]
+    >>> given = np.array([7]), np.array(weights), np.array(typicality), np.ones(1), np.zeros(1)
+    >>> columns = score_columns(("x", "y"), Group("x", 1, row, *given, own=0))
     >>> {name: column.tolist() for name, column in columns.items()}
     {'set': ['x'], 'id': [7], 'nearest': ['x'], 'second': ['y'], 'theta': [30.000000000000004], \
 'suspicion': [0.25], 'typicality x': [1.0], 'typicality y': [0.5], 'weight x': [0.75], \
 'weight y': [0.25]}
     """
-    head = {"set": np.broadcast_to(np.asarray(name), scored.ids.shape), "id": scored.ids}
-    if scored.alignment is not None:
+    head = {"set": np.broadcast_to(np.asarray(scored.name), scored.ids.shape), "id": scored.ids}
+    if scored.aligned is not None:
         a, b = scored.typicality.T
         usual = {"typicality_a": a, "typicality_b": b}
-        return head | scored.alignment.columns() | usual | {"suspicion": scored.suspicion}
+        return head | scored.aligned.columns() | usual | {"suspicion": scored.suspicion}
     called = np.array(names)
     first, second = scored.nearest.T
     return head | {

@@ -22,7 +22,7 @@ from cospan.base.rows import Keys, text_keys
 from cospan.base.tolerance import NOT_ZERO, SAME_LOSS, TIED_DIGITS
 from cospan.base.types import Bools, Floats, Index, Values
 from cospan.comparison.opening import Settings
-from cospan.comparison.reading import KeptRows, ReadSet, ReadSets, value_keys
+from cospan.comparison.reading import ReadSet, ReadSets, value_keys
 from cospan.data import Chunk
 from cospan.errors import InputError
 from cospan.evidence import Fold, Size, size_of
@@ -93,7 +93,7 @@ def _of_fold(
             # Directions can be of one set alone: the frame says more of a row than its costs.
             bare = replace(settings, curve=None)
             return JointFrame.of_sets(others[0], others[1], bare, picture, None)
-        if min(one.kept.total for one in read.sets) < FEW_ROWS:
+        if min(one.summary.count for one in read.sets) < FEW_ROWS:
             return SetCosts.from_summaries(
                 others,
                 picture=picture,
@@ -123,7 +123,7 @@ def _beats_chance(scorer: Scorer, read: list[ReadSet]) -> bool:
     K, mean, variance = len(read), 0.0, 0.0
     for k, one in enumerate(read):
         rows, dealt, _ = _some_rows(one)
-        scored = scorer.score(Chunk(rows, np.arange(len(rows))), dealt, k)
+        scored = scorer.score(Chunk(rows, np.arange(len(rows)), dealt=dealt), own=k)
         losses = -np.log(np.maximum(scored.weights[:, k], NOT_ZERO))
         mean += float(losses.mean()) / K
         variance += float(losses.var()) / max(len(rows) - 1, 1) / K**2
@@ -142,42 +142,6 @@ def usual_rows(read: ReadSets) -> UsualRows:
 
 
 # ---- scores --------------------------------------------------------------------------------------
-
-
-class Scored(NamedTuple):
-    """Scored rows, one entry for each in every column."""
-
-    weights: Floats  # (n, K): the probability of each set; a row sums to 1
-    typicality: Floats  # (n, K): how usual it is for each set; NaN where nothing is known
-    alignment: Alignment | None  # what two sets say besides
-    ids: Names
-    strange: Floats | None = None  # (n,): the p-value of belonging to any set
-    own: int | None = None  # the number of their set
-    # Of a set's own rows:
-    squared: Floats | None = None  # (n, K): their squared costs, out of fold
-    dealt: Index | None = None  # (n,): the fold of each
-    groups: Names | None = None  # (n,): what rows that belong together share
-    keys: Keys | None = None  # (n,): equal where rows are
-
-    @property
-    def theta(self) -> Floats:
-        """(n,): the angle in radians between the two sets that explain a row best, or the two."""
-        if self.alignment is not None:
-            return np.asarray(self.alignment.theta, dtype=np.float64)
-        first, second = self.nearest.T
-        return pair_angle(self.weights, first, second)
-
-    @property
-    def nearest(self) -> Index:
-        """(n, 2): numbers of the two sets that explain each row best, the best one first."""
-        return np.argsort(-self.weights, axis=1, kind="stable")[:, :2]
-
-    @property
-    def suspicion(self) -> Floats:
-        """(n,): 1 minus the probability of the row's set; NaN where it has none."""
-        if self.own is None:
-            return np.full(len(self.weights), np.nan)
-        return np.asarray(1 - self.weights[:, self.own])
 
 
 def pair_angle(weights: Floats, i: int | Index, j: int | Index) -> Floats:
@@ -202,14 +166,16 @@ class Scorer(NamedTuple):
     folds: tuple[Model | None, ...] = ()  # None: the other folds have nothing to compare
     usual: UsualRows | None = None  # None: the model's own rows say what is usual
 
-    def score(self, chunk: Chunk, dealt: Index | None = None, own: int | None = None) -> Scored:
-        """Score rows of no set, or those of set `own`; `dealt` are their folds."""
+    def score(
+        self, chunk: Chunk, name: str = "", own: int | None = None, total: int | None = None
+    ) -> Group:
+        """Score rows of no set, or those of set `own`, out of `total` rows."""
         rows, K = arrays.to_numpy(chunk.rows), self.model.geometry.n_sets
         models: Sequence[Model | None] = (self.model,)
         places = [np.arange(len(rows))]
         if own is not None:
             models = self.folds
-            places = [np.flatnonzero(dealt == fold) for fold in range(len(models))]
+            places = [np.flatnonzero(chunk.dealt == fold) for fold in range(len(models))]
         squared, weights = np.empty((len(rows), K)), np.empty((len(rows), K))
         aligned = []
         for model, place in zip(models, places, strict=True):
@@ -220,23 +186,17 @@ class Scorer(NamedTuple):
             alignment = Alignment.concatenate(aligned)[np.argsort(np.concatenate(places))]
         typicality, strange = np.full_like(weights, np.nan), np.full(len(weights), np.nan)
         known = self.model.answering.typicality
-        if self.usual is not None and dealt is not None:
-            costs = self.usual.squared_costs(rows, dealt)
+        if self.usual is not None and chunk.dealt is not None:
+            costs = self.usual.squared_costs(rows, chunk.dealt)
             ranks = self.usual.ranks
             typicality, strange = np.asarray(ranks.p_values(costs)), ranks.strange(costs)
         elif known is not None:
             typicality, strange = np.asarray(known.p_values(squared)), known.strange(squared)
-        found = Scored(weights, typicality, alignment, chunk.ids, strange)
-        if own is None:
-            return found
-        return found._replace(
-            own=own, squared=squared, dealt=dealt, groups=chunk.groups, keys=value_keys(chunk)
-        )
-
-    def group(self, name: str, kept: KeptRows, own: int | None = None) -> Group:
-        """The rows kept of one set, or of none, with their scores."""
-        scored, nowhere = self.score(kept.chunk, kept.dealt, own), np.zeros(len(kept.dealt), bool)
-        return Group(name, kept.total, scored, np.asarray(kept.chunk.rows), nowhere)
+        return Group(
+            name, total or len(rows), rows, chunk.ids, weights, typicality, strange,
+            np.zeros(len(rows), dtype=bool), alignment, own, squared, chunk.dealt, chunk.groups,
+            None if own is None else value_keys(chunk),
+        )  # fmt: skip
 
     def _by(self, model: Model | None, rows: Rows) -> tuple[Floats, Floats, Alignment | None]:
         """(n, K) squared costs and probabilities by one model, and what two sets say besides."""
@@ -263,19 +223,7 @@ def no_gain(n_sets: int) -> Calibration:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Group:
-    """The scored rows of one set, or further rows.
-
-    Attributes
-    ----------
-    name : str
-    total : int
-        How many rows there are.
-    kept : Scored
-        The scores of all of them, or of a uniform sample.
-    rows : ndarray, (kept, d)
-        The values of these rows.
-    elsewhere : ndarray of bool, (kept,)
-        Rows that look like another set than their own.
+    """The scored rows of one set, or further rows: all of them, or a uniform sample.
 
     Examples
     --------
@@ -288,15 +236,44 @@ class Group:
     """
 
     name: str
-    total: int
-    kept: Scored
-    rows: Rows
-    elsewhere: Bools
+    total: int  # how many rows there are
+    rows: Rows  # (n, d): the values of those that were scored, and so on
+    ids: Names
+    weights: Floats  # (n, K): the probability of each set; a row sums to 1
+    typicality: Floats  # (n, K): how usual it is for each set; NaN where nothing is known
+    strange: Floats  # (n,): the p-value of belonging to any set
+    elsewhere: Bools  # (n,): those that look like another set than their own
+    aligned: Alignment | None = None  # what two sets say besides
+    own: int | None = None  # the number of their set
+    squared: Floats | None = None  # (n, K): their squared costs, out of fold
+    dealt: Index | None = None  # (n,): the fold of each
+    groups: Names | None = None  # (n,): what rows that belong together share
+    keys: Keys | None = None  # (n,): of a set's rows, equal where rows are
+
+    @property
+    def theta(self) -> Floats:
+        """(n,): the angle in radians between the two sets that explain a row best, or the two."""
+        if self.aligned is not None:
+            return np.asarray(self.aligned.theta, dtype=np.float64)
+        first, second = self.nearest.T
+        return pair_angle(self.weights, first, second)
+
+    @property
+    def nearest(self) -> Index:
+        """(n, 2): numbers of the two sets that explain each row best, the best one first."""
+        return np.argsort(-self.weights, axis=1, kind="stable")[:, :2]
+
+    @property
+    def suspicion(self) -> Floats:
+        """(n,): 1 minus the probability of the row's set; NaN where it has none."""
+        if self.own is None:
+            return np.full(len(self.weights), np.nan)
+        return np.asarray(1 - self.weights[:, self.own])
 
     @property
     def n(self) -> int:
         """How many rows were scored."""
-        return len(self.kept.ids)
+        return len(self.ids)
 
     @property
     def sampled(self) -> bool:
@@ -306,23 +283,22 @@ class Group:
     @property
     def alignment(self) -> Alignment:
         """Angles, costs and shares of the kept rows of two sets."""
-        if self.kept.alignment is None:
-            raise InputError("More than two sets have no joint frame; kept.weights says the rest.")
-        return self.kept.alignment
+        if self.aligned is None:
+            raise InputError("More than two sets have no joint frame; weights say the rest.")
+        return self.aligned
 
     @cached_property
     def neither(self) -> Bools:
-        """(kept,): rows that are like no set, at most one in twenty of them by mistake."""
-        p = self.kept.strange
-        if p is None or np.isnan(p).any():  # nothing is known of what is usual
-            return np.zeros(len(self.kept.ids), dtype=bool)
-        return below_rate(p, NEITHER_RATE)
+        """(n,): rows that are like no set, at most one in twenty of them by mistake."""
+        if np.isnan(self.strange).any():  # nothing is known of what is usual
+            return np.zeros(self.n, dtype=bool)
+        return below_rate(self.strange, NEITHER_RATE)
 
 
 # ---- sizes ---------------------------------------------------------------------------------------
 
 
-def size_between(one: Scored, other: Scored, i: int, j: int, *, copies: bool = True) -> Size:
+def size_between(one: Group, other: Group, i: int, j: int, *, copies: bool = True) -> Size:
     """The size of the difference between sets i and j, from scored rows of both.
 
     Without `copies` each row counts once.
@@ -332,7 +308,7 @@ def size_between(one: Scored, other: Scored, i: int, j: int, *, copies: bool = T
         assert kept.squared is not None  # a set's own rows have all three
         assert kept.dealt is not None
         assert kept.keys is not None
-        rows = np.arange(len(kept.ids)) if copies else np.unique(kept.keys, return_index=True)[1]
+        rows = np.arange(kept.n) if copies else np.unique(kept.keys, return_index=True)[1]
         log_odds = log_odds_of(kept.squared[rows][:, [i, j]])
         groups = None if kept.groups is None else text_keys(kept.groups[rows])
         score = np.round(log_odds[:, 1] - log_odds[:, 0], TIED_DIGITS)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base.text import plural
-from cospan.base.types import Bools, Data, Floats, Values
+from cospan.base.types import Bools, Data, Floats, Index, Values
 from cospan.errors import InputError, Note, SourceError
 
 from .columns import one_batch, pa, plain_batch, plain_schema, values_of
@@ -68,8 +68,9 @@ class Chunk(NamedTuple):
     ids : ndarray of shape (n,)
         Row numbers (int64, from 0, counted before any row is left out), or the values of the
         dataframe's index or of ``id_column``, or file names.
-    labels, groups : ndarray of shape (n,) or None
-        Where ``label`` was given without ``label_value``, and where ``groups`` was given.
+    labels, groups, dealt : ndarray of shape (n,) or None
+        Where ``label`` was given without ``label_value``, and where ``groups`` was given; the fold
+        of each row, where rows are dealt to folds.
     times : ndarray of shape (n, columns) or None
         Days since 1970 in the plan's columns of times, which are no features.
     merged : ndarray of shape (n,), uint64, or None
@@ -86,6 +87,7 @@ class Chunk(NamedTuple):
     merged: NDArray[np.uint64] | None = None
     watched: Floats | None = None
     groups: Values | None = None
+    dealt: Index | None = None
 
     def take(self, index: slice | Values) -> Chunk:
         """The rows that `index` picks, with all that lies beside them."""

@@ -83,8 +83,8 @@ class Subject:
         """The rows of the samples that were scored, from the clearest A to the clearest B."""
         rows = []
         for k, (group, chunk) in enumerate(zip(self.found.groups, self.found.samples, strict=True)):
-            ids = map(str, group.kept.ids.tolist())
-            both = zip(group.kept.weights[:, 1], group.kept.typicality.max(axis=1), strict=True)
+            ids = map(str, group.ids.tolist())
+            both = zip(group.weights[:, 1], group.typicality.max(axis=1), strict=True)
             score = dict(zip(ids, both, strict=True))
             for name, values in zip(chunk.ids.tolist(), chunk.rows, strict=True):
                 if str(name) in score:

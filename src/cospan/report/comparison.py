@@ -130,7 +130,7 @@ def pair_card(subject: Subject) -> Card:
     label = SHOWN.format("picture of each" if subject.pictures else "row from each set")
     words = results.interval_words(found.size)
     big = Fact(label, f"{of_hundred(found.size)} times in 100", words)
-    logs = [np.log(group.kept.weights + 1e-9) for group in found.groups]
+    logs = [np.log(group.weights + 1e-9) for group in found.groups]
     hills = charts.hills([log[:, 1] - log[:, 0] for log in logs], subject.names)
     return Card(results.headline(found), results.columns_lead(found), _keys(subject), big,
                 (hills, charts.ruler(found.size)), tuple(_points(subject)), side,
