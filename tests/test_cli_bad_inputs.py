@@ -172,6 +172,12 @@ def test_a_null_character_in_a_name(folder):
     assert "null character" in invoke(["compare", "a\0b.csv", "good.csv"]).stderr
 
 
+def test_a_link_to_itself_is_replaced_like_any_link(folder):
+    (folder / "r.html").symlink_to("r.html")
+    assert invoke(["compare", "good.csv", "b.csv", "-o", "r.html"]).exit_code == 0
+    assert (folder / "r.html").read_text().lstrip().lower().startswith("<!doctype")
+
+
 def test_no_permission_to_write(folder, monkeypatch):
     closed = folder / "nothing"
     real = os.access

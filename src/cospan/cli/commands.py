@@ -10,6 +10,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
+from os.path import realpath  # goes through links in a circle, which pathlib ends on
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -94,7 +95,7 @@ def monitor(
 ) -> bool:
     """The same for windows."""
     inputs = [reference, *data]
-    same = outputs.save is not None and outputs.save.resolve() == Path(reference).resolve()
+    same = outputs.save is not None and realpath(outputs.save) == realpath(reference)
     if same and is_file_of(reference, PROFILE):
         inputs = list(data)  # tomorrow's window goes into the file that it is added to
     check_places((*outputs.reports, outputs.save), inputs)
@@ -348,7 +349,7 @@ def check_places(outputs: Sequence[Path | None], inputs: Sequence[str | None]) -
     there = {name: Path(name).resolve() for name in names if os.path.exists(name)}
     taken: set[Path] = set()
     for path in filter(None, outputs):
-        place, reason = check_output(path).resolve(), ""
+        place, reason = Path(realpath(check_output(path))), ""
         for name, source in there.items():
             if place.exists() and place.samefile(source):
                 reason = "it is an input"
