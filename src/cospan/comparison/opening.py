@@ -17,17 +17,7 @@ import numpy as np
 from cospan.base.checks import as_count, as_shrinkage
 from cospan.base.tolerance import FAST_SHRINKAGE
 from cospan.base.types import Data, Option, Record
-from cospan.data import (
-    Chunk,
-    Source,
-    Table,
-    check_same_features,
-    encode,
-    encode_by,
-    listing,
-    open_source,
-    set_names,
-)
+from cospan.data import Chunk, Source, Table, encode, listing, open_source, set_names, written
 from cospan.errors import InputError
 from cospan.evidence import FEWEST_LABELLINGS
 from cospan.model import DEFAULTS, Given, settled
@@ -152,7 +142,7 @@ def open_sets(
     times = [_rows_of_profile(things, names, k) for k in range(len(things))]
     if len(things) > 2 and label is not None:
         source = encode([_open(A, "A", {**options, "groups": groups[0], "label": label})])[0]
-        opened = Opened(tuple(map(_as_text, values)), [source], tuple(values))
+        opened = Opened(tuple(map(written, values)), [source], tuple(values))
     else:
         parts = []
         for k, (thing, value) in enumerate(zip(things, values, strict=True)):
@@ -172,11 +162,7 @@ def open_sets(
         beside = [one for one in (label, groups[0]) if isinstance(one, str)]
         options = {**options, "drop": [*(options.get("drop") or ()), *beside]}
     rows = _open(Z, "Z", options)
-    if isinstance(rows, Table) and plan is not None:
-        further = encode_by(rows, plan)
-    else:
-        further = encode([rows])[0]
-        check_same_features(opened.first, further)
+    further = encode([opened.first, rows])[1]
     name_z = set_names([*opened.names, further.name])[-1]
     if name_z in opened.names:  # the table of rows must tell them apart
         name_z = f"{name_z} (scored)"
@@ -294,14 +280,3 @@ def _natural(value: object) -> tuple[bool, float, str]:
     """Numbers by size, before texts by letter."""
     size = float(value) if isinstance(value, int | float) else math.inf
     return size == math.inf, size, str(value)
-
-
-def _as_text(value: object) -> str:
-    """3.0 and "3" are one class: labels often come as floats because one is missing.
-
-    >>> _as_text(3.0), _as_text("3.5")
-    ('3', '3.5')
-    """
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)

@@ -16,7 +16,7 @@ from cospan.base.rows import text_keys
 from cospan.base.tables import json_text, make_dataframe, plain
 from cospan.base.types import DataFrame, Floats, Record, Values
 from cospan.comparison.reading import joined_keys
-from cospan.comparison.rows import Reasons, RowToCheck, check_rows, find_rows
+from cospan.comparison.rows import RowToCheck, check_rows, find_rows
 from cospan.comparison.score_files import joined, score_columns
 from cospan.comparison.scoring import Group, Model, Names, pair_angle
 from cospan.data import Chunk, EncodingPlan, SchemaChange, SetProfile
@@ -305,8 +305,8 @@ class Comparison:
     @cached_property
     def rows(self) -> tuple[RowToCheck, ...]:
         """The rows to check: those like no set, then those like another set than their own."""
-        reasons = Reasons(self.columns, self.readings) if self.image_shape is None else None
-        return find_rows(self.every_group, self.names, reasons)
+        known = (self.columns, self.readings) if self.image_shape is None else ((), ())
+        return find_rows(self.every_group, self.names, *known)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -363,10 +363,7 @@ class Comparison:
             "p": None if math.isnan(p) else p,
             "sentences": str(self).splitlines(),
             "pairs": [self._pair_dict(pair) for pair in self.by_size],
-            "rows": {
-                "count": len(rows),
-                "listed": [plain(row.to_dict()) for row in rows[:LISTED_ROWS]],
-            },
+            "rows": {"count": len(rows), "listed": [row.to_dict() for row in rows[:LISTED_ROWS]]},
             "features": list(self.feature_names),
             "image_shape": plain(self.image_shape),
             "schema_changes": [change.to_dict() for change in self.schema_changes],

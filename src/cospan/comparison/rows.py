@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cospan.base.tables import plain
 from cospan.base.types import Bools, Floats, Index
 from cospan.comparison.audit import separates
 from cospan.comparison.scoring import Group
@@ -39,10 +40,6 @@ class Reason(NamedTuple):
     value: float | str
     usual: tuple[tuple[float, float], ...]
 
-    def to_dict(self) -> dict[str, object]:
-        """Plain types only."""
-        return {**self._asdict(), "usual": [list(ends) for ends in self.usual]}
-
 
 class RowToCheck(NamedTuple):
     """A row worth a look.
@@ -63,10 +60,9 @@ class RowToCheck(NamedTuple):
 
     def to_dict(self) -> dict[str, object]:
         """Plain types only."""
-        name = self.id.item() if isinstance(self.id, np.generic) else self.id
-        found = {**self._asdict(), "id": name, "reasons": [one.to_dict() for one in self.reasons]}
+        found = {**self._asdict(), "reasons": [one._asdict() for one in self.reasons]}
         del found["values"]
-        return {key: None if value != value else value for key, value in found.items()}
+        return dict(plain(found))
 
 
 # ---- which rows ----------------------------------------------------------------------------------
@@ -99,19 +95,26 @@ def check_rows(groups: Sequence[Group]) -> tuple[Group, ...]:
 
 
 def find_rows(
-    groups: Sequence[Group], names: Sequence[str], reasons: Reasons | None
+    groups: Sequence[Group],
+    names: Sequence[str],
+    columns: Sequence[Column],
+    readings: Sequence[Sequence[Reading]],
 ) -> tuple[RowToCheck, ...]:
-    """Rows like no set, the least usual first; then those like another set, the clearest first."""
+    """Rows like no set, the least usual first; then those like another set, the clearest first.
+
+    Reasons are looked for in the `columns`, of which every set has `readings`.
+    """
     found: list[RowToCheck] = []
     for kind in (NO_SET, OTHER_SET):
         listed = [one for group in groups for one in _rows_of(group, kind, names)]
         listed.sort(key=lambda one: one[0])
         rows = [row for _, _, row in listed]
-        if reasons is not None and rows:
+        if columns and rows:
             first = rows[:EXPLAINED]
             own = [None if kind == NO_SET else own for _, own, _ in listed[:EXPLAINED]]
             like = [names.index(row.like) for row in first]
-            why = reasons(np.stack([row.values for row in first]), own, like)
+            values = np.stack([row.values for row in first])
+            why = _reasons(columns, readings, values, own, like)
             rows[:EXPLAINED] = [
                 row._replace(reasons=one) for row, one in zip(first, why, strict=True)
             ]
@@ -139,45 +142,37 @@ def _rows_of(
 # ---- why -----------------------------------------------------------------------------------------
 
 
-class Reasons:
-    """What is usual in each set, column by column, and which values of a row are not."""
+def _reasons(
+    columns: Sequence[Column],
+    readings: Sequence[Sequence[Reading]],
+    rows: Floats,
+    own: Sequence[int | None],
+    like: Sequence[int],
+) -> Iterator[tuple[Reason, ...]]:
+    """Of each row the values that conflict most: with its own set, or with every set.
 
-    def __init__(self, columns: Sequence[Column], readings: Sequence[Sequence[Reading]]) -> None:
-        self._columns = columns
-        self._sets = [_single(columns, one) for one in readings]
-
-    def __call__(
-        self, rows: Floats, own: Sequence[int | None], like: Sequence[int]
-    ) -> Iterator[tuple[Reason, ...]]:
-        """Of each row the values that conflict most: with its own set, or with every set.
-
-        Beyond the usual is counted in squared standard deviations, of levels -2 log share.
-        """
-        columns = self._columns
-        read = _single(columns, read_columns(columns, np.asarray(rows, dtype=np.float64)))
-        far, usual = {}, {}
-        for place, one in read.items():
-            of = _beyond_shares if one.levels else _beyond_spread
-            both = [of(side[place].values, one) for side in self._sets]
-            far[place], usual[place] = (np.stack(part) for part in zip(*both, strict=True))
-        for k, mine in enumerate(own):
-            conflicts = [
-                (float(x[:, k].min() if mine is None else x[mine, k] - x[like[k], k]), place)
-                for place, x in far.items()
-            ]
-            clear = sorted((-one, place) for one, place in conflicts if one >= CONFLICT)
-            reasons = []
-            for _, place in clear[:MOST_REASONS]:
-                column, levels, value = columns[place], read[place].levels, read[place].values[k]
-                shown = float(value) if levels is None else levels[int(value)]
-                ends = tuple((float(low), float(high)) for low, high in usual[place][:, k])
-                reasons.append(Reason(column.name, column.kind, shown, ends))
-            yield tuple(reasons)
-
-
-def _single(columns: Sequence[Column], readings: Sequence[Reading]) -> dict[int, Reading]:
-    """The columns that have one value a row."""
-    return {one.column: one for one in readings if columns[one.column].kind != "vector"}
+    Beyond the usual is counted in squared standard deviations, of levels -2 log share.
+    """
+    sets = [{one.column: one for one in side} for side in readings]
+    read = {one.column: one for one in read_columns(columns, np.asarray(rows, dtype=np.float64))}
+    far, usual = {}, {}
+    for place, one in read.items():
+        of = _beyond_shares if one.levels else _beyond_spread
+        both = [of(side[place].values, one) for side in sets]
+        far[place], usual[place] = (np.stack(part) for part in zip(*both, strict=True))
+    for k, mine in enumerate(own):
+        conflicts = [
+            (float(x[:, k].min() if mine is None else x[mine, k] - x[like[k], k]), place)
+            for place, x in far.items()
+        ]
+        clear = sorted((-one, place) for one, place in conflicts if one >= CONFLICT)
+        reasons = []
+        for _, place in clear[:MOST_REASONS]:
+            column, levels, value = columns[place], read[place].levels, read[place].values[k]
+            shown = float(value) if levels is None else levels[int(value)]
+            ends = tuple((float(low), float(high)) for low, high in usual[place][:, k])
+            reasons.append(Reason(column.name, column.kind, shown, ends))
+        yield tuple(reasons)
 
 
 def _beyond_spread(values: Floats, rows: Reading) -> tuple[Floats, Floats]:

@@ -22,12 +22,7 @@ import numpy as np
 from cospan.base.types import Bools, Floats, Index, Values
 from cospan.errors import needed
 
-__all__ = [
-    "AMBIGUOUS", "PARTS", "PLAIN", "READINGS", "ZONE", "arrow_csv", "as_texts", "boolean_pair",
-    "chosen", "coded", "decoded", "family", "hours_of", "numbers", "one_batch",
-    "pa", "parsed", "pc", "plain_batch", "plain_schema", "plain_values", "pq", "text_parts",
-    "truths", "values_of",
-]  # fmt: skip
+__all__ = ["arrow_csv", "pa", "pc", "pq"]  # what is imported here, for the room
 
 
 class _Later:

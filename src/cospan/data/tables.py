@@ -99,7 +99,7 @@ def _pandas_table(frame: DataFrame, *, indexed: bool = False) -> pa.Table:
                 values = values.astype("string").astype("category")
             arrays.append(pa.array(values, from_pandas=True))
         except refused:  # Arrow has no type for it, as where numbers and texts are mixed
-            texts = values.astype(object).map(_written, na_action="ignore")
+            texts = values.astype(object).map(written, na_action="ignore")
             arrays.append(pa.array(texts, pa.string(), from_pandas=True))
     names = [str(column) for column in frame.columns]
     index = frame.index
@@ -111,8 +111,12 @@ def _pandas_table(frame: DataFrame, *, indexed: bool = False) -> pa.Table:
     return pa.table(arrays, names=names)
 
 
-def _written(value: object) -> str:
-    """A value as text: 3.0 is written "3", and what no float can hold "inf"."""
+def written(value: object) -> str:
+    """A value as text: 3.0 is written "3", as labels often come, and what no float can hold "inf".
+
+    >>> written(3.0), written("3.5")
+    ('3', '3.5')
+    """
     if isinstance(value, int) and abs(value) > sys.float_info.max:
         return "inf"
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -97,9 +97,7 @@ def find_changes(
             )  # fmt: skip
     table = feature_table(columns, read, found)
     quality, shares = check_quality(table, profiles), _shares(frame, found, texts)
-    return replace(
-        found, columns=table, quality=quality, auc=auc, shares=shares, sets=set_names
-    )  # fmt: skip
+    return replace(found, columns=table, quality=quality, auc=auc, shares=shares, sets=set_names)
 
 
 def _shares(frame: JointFrame, found: Verdict, texts: Sequence[Column]) -> dict[str, float]:
@@ -111,11 +109,9 @@ def _shares(frame: JointFrame, found: Verdict, texts: Sequence[Column]) -> dict[
     if not found.differs or only_texts or not frame.geometry.affine:
         return {}
     whole = frame.parts
-    return (
-        {}
-        if not 0 < whole.total < math.inf
-        else {kind: getattr(whole, kind) / whole.total for kind in ("location", "scale", "shape")}
-    )
+    if not 0 < whole.total < math.inf:
+        return {}
+    return {kind: getattr(whole, kind) / whole.total for kind in ("location", "scale", "shape")}
 
 
 def find(

@@ -138,12 +138,6 @@ def read_pair(
         if len(chunk.rows) < FEWEST_ROWS:
             count = plural(len(chunk.rows), "row")
             raise InputError(f"{source.name} has {count}; at least {FEWEST_ROWS} are needed.")
-    d, other = (chunk.rows.shape[1] for chunk in found)
-    if d != other:
-        raise InputError(
-            f"{names[0]} has {plural(d, 'feature')} and {names[1]} has {other:,}; "
-            "pass rows with the same features."
-        )
     kept = [random_rows(len(chunk.rows), most, rng) for chunk in found]
     rows_of = zip(found, kept, strict=True)
     a, b = (np.asarray(chunk.rows, dtype=np.float64)[index] for chunk, index in rows_of)
