@@ -9,7 +9,7 @@ import pytest
 
 from cospan import compare
 from cospan.base.text import chance, listed, number, pair_of, share_text
-from cospan.data import encode, open_source
+from cospan.data import Chunk, encode, open_source
 from cospan.evidence import IN_BOTH, find_changes
 from cospan.model import JointFrame
 from cospan.wording.findings import value_text
@@ -22,16 +22,20 @@ def correlated(n, d, seed=0):
     return 2 * draw.normal(size=(n, 1)) + draw.normal(size=(n, d))
 
 
+def bare(rows):
+    return Chunk(rows, np.arange(len(rows)))
+
+
 def compared(a, b, **options):
     sources = encode([open_source(a, name="A"), open_source(b, name="B")])
     rows = [source.read().rows for source in sources]
     options.setdefault("profiles", tuple(source.profiles[0] for source in sources))
     frame = JointFrame.fit(*rows, shrinkage=0.1, pooling=0.0, dof=1.0)
-    return find_changes(frame, *rows, plan=sources[0].plan, **options)
+    return find_changes(frame, *map(bare, rows), plan=sources[0].plan, **options)
 
 
-def simple(A, B, **options):
-    return find_changes(JointFrame.fit(A, B, shrinkage=0.1, pooling=0.0, dof=1.0), A, B, **options)
+def simple(A, B):
+    return find_changes(JointFrame.fit(A, B, shrinkage=0.1, pooling=0.0, dof=1.0), bare(A), bare(B))
 
 
 def notes(found, kind):
@@ -84,7 +88,8 @@ def test_random_halves_are_seldom_called_different():
     called = 0
     for split in range(60):
         index = rng(split).permutation(240)
-        found = find_changes(frame, table[index[:120]], table[index[120:]], names=columns)
+        rows = map(bare, (table[index[:120]], table[index[120:]]))
+        found = find_changes(frame, *rows, names=columns)
         called += bool(found.columns.changed)
     assert called <= 7  # 60 × 5 %, and twice its standard error
 

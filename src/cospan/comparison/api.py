@@ -19,12 +19,12 @@ from cospan._version import VERSION
 from cospan.base.text import plural
 from cospan.comparison.opening import Opened, Options, Progress, open_sets, split_options
 from cospan.comparison.reading import ReadSet, read_further, read_sets
-from cospan.comparison.result import Comparison, study_pair
+from cospan.comparison.result import Comparison
 from cospan.comparison.rows import check_rows
 from cospan.comparison.scoring import Group, Model, fit_models, size_between, usual_rows
 from cospan.data import Chunk, listing
 from cospan.errors import InputError, Note, warn
-from cospan.evidence import FEWEST_ROWS, Verdict
+from cospan.evidence import FEWEST_ROWS, Verdict, find_changes
 from cospan.model import JointFrame, ManyFrame
 from cospan.summary import random_rows, rows_within
 
@@ -159,13 +159,14 @@ def compare(
         say("testing for a difference", 0, 1)
         # What the columns hold over all rows, where these are the rows compared.
         over_all = [one.profiles[0] for one in opened.sources if len(one.profiles) == 1]
-        verdict = study_pair(
+        verdict = find_changes(
             model,
-            (read.sets[0].kept, read.sets[1].kept),
-            names=(names[0], names[1]),
-            features=features,
+            read.sets[0].kept,
+            read.sets[1].kept,
+            names=features,
             plan=first.plan,
-            size=sizes[0, 1],
+            auc=sizes[0, 1],
+            set_names=(names[0], names[1]),
             schema=schema,
             permutations=settings.n_permutations,
             seed=settings.seed,

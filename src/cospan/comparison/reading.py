@@ -7,7 +7,7 @@ are those that are scored; the first of them are studied, for what takes longer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from cospan.base.types import Index
 from cospan.comparison.opening import Opened, Progress
 from cospan.data import Chunk, Source, read_ahead
 from cospan.errors import InputError
-from cospan.evidence import columns_of, read_columns, repeated_rows
+from cospan.evidence import columns_of, joined_keys, read_columns, repeated_rows
 from cospan.model import RowMap, mapped_summary
 from cospan.summary import (
     FoldedSummary,
@@ -230,9 +230,3 @@ def value_keys(chunk: Chunk) -> Keys:
     """Equal for rows of equal values, also in the levels that share a feature."""
     keys = row_keys(list(np.asarray(chunk.rows).T))
     return keys if chunk.merged is None else mixed(keys, chunk.merged)
-
-
-def joined_keys(keys: Sequence[Keys | None]) -> Keys | None:
-    """The keys of several sets' rows; None where one has none."""
-    known = [one for one in keys if one is not None]
-    return np.concatenate(known) if len(known) == len(keys) else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,14 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from cospan.base.rows import text_keys
 from cospan.base.tables import json_text, make_dataframe, plain
 from cospan.base.types import DataFrame, Floats, Record, Values
-from cospan.comparison.reading import joined_keys
 from cospan.comparison.rows import RowToCheck, check_rows, find_rows
 from cospan.comparison.score_files import joined, score_columns
 from cospan.comparison.scoring import Group, Model, Names, pair_angle
-from cospan.data import Chunk, EncodingPlan, SchemaChange, SetProfile
+from cospan.data import Chunk, SchemaChange
 from cospan.errors import InputError, Note
 from cospan.evidence import (
     Column,
@@ -260,13 +257,13 @@ class Comparison:
         groups = check_rows(two)
         size = self.sizes[min(i, j), max(i, j)]
         schema = tuple(one for one in self.schema_changes if {*one.sets, *one.others} & {*names})
-        verdict = study_pair(
+        verdict = find_changes(
             frame,
-            chunks,
-            names=names,
-            features=self.feature_names,
+            *chunks,
+            names=self.feature_names,
             plan=plan_from(g.encoding),
-            size=size,
+            auc=size,
+            set_names=names,
             schema=schema,
             permutations=RELABELLINGS[len(self.by_size) > FEW_PAIRS],
         )
@@ -412,44 +409,6 @@ class Comparison:
 
 
 # ---- pairs ---------------------------------------------------------------------------------------
-
-
-def study_pair(
-    frame: JointFrame,
-    chunks: tuple[Chunk, Chunk],
-    *,
-    names: tuple[str, str],
-    features: Sequence[str],
-    plan: EncodingPlan | None,
-    size: Size,
-    schema: Sequence[SchemaChange],
-    permutations: int,
-    seed: int = 0,
-    profiles: tuple[SetProfile, SetProfile] | None = None,
-) -> Verdict:
-    """Test two sets and find which columns and relations changed.
-
-    `profiles` are known of all rows, where `chunks` are samples of them.
-    """
-    a, b = chunks
-    groups = [None if one.groups is None else text_keys(one.groups) for one in chunks]
-    found = find_changes(
-        frame,
-        a.rows,
-        b.rows,
-        names=features,
-        plan=plan,
-        profiles=profiles,
-        auc=size,
-        set_names=names,
-        keys=joined_keys([a.merged, b.merged]),
-        groups=joined_keys(groups),
-        watched=(a.watched, b.watched),
-        permutations=permutations,
-        seed=seed,
-    )
-    ahead = (Finding(one.kind, one.column, one.second, str(one).rstrip(".")) for one in schema)
-    return replace(found, findings=(*ahead, *found.findings))  # what only one set has comes first
 
 
 def place_sets(sizes: Floats) -> Floats:

@@ -12,7 +12,15 @@
 
 from .blame import PIXEL
 from .columns import Column, Held, columns_of, plan_from, read_columns
-from .engine import FEWEST_LABELLINGS, FEWEST_ROWS, find, find_changes, repeated_rows, shift_test
+from .engine import (
+    FEWEST_LABELLINGS,
+    FEWEST_ROWS,
+    find,
+    find_changes,
+    joined_keys,
+    repeated_rows,
+    shift_test,
+)
 from .findings import IN_BOTH, Finding
 from .functions import OTHER, Ranks, Reading, legendre, normal_scores, precision
 from .size import (
@@ -37,7 +45,8 @@ __all__ = [
     "FeatureChange", "Finding", "Fold", "Held", "PairChange", "Ranks", "Reading",
     "Separation", "Size", "Smallest", "Table", "Verdict",
     "angle_histogram", "bhattacharyya", "bin_posterior", "columns_of", "find", "find_changes",
-    "fisher_rao", "hellinger", "legendre", "normal_scores", "plan_from", "posterior_ambiguity",
+    "fisher_rao", "hellinger", "joined_keys", "legendre", "normal_scores", "plan_from",
+    "posterior_ambiguity",
     "precision", "rank_auc", "read_columns", "repeated_rows", "separation", "shift_test", "size_of",
     "size_word",
 ]  # fmt: skip

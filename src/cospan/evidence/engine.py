@@ -17,8 +17,8 @@ from scipy import special
 
 from cospan.base.arrays import one_blas_thread, to_numpy
 from cospan.base.checks import as_count, as_rows, as_seed, check_names, feature_names_of
-from cospan.base.rows import Keys, row_keys
-from cospan.base.types import Array, Bools, Data, Floats, Index, Values
+from cospan.base.rows import Keys, row_keys, text_keys
+from cospan.base.types import Array, Bools, Floats, Index, Values
 from cospan.errors import InputError
 
 from .blame import blame_columns
@@ -30,7 +30,7 @@ from .test import RARE, Evidence, Labellings, mean_z, share_z, weigh
 from .verdict import Smallest, Verdict, feature_table, pair_table
 
 if TYPE_CHECKING:
-    from cospan.data import EncodingPlan, SetProfile
+    from cospan.data import Chunk, EncodingPlan, SchemaChange, SetProfile
     from cospan.model import JointFrame
 
 #: Rows of a set behind the labellings; differences of single columns are those of all rows given.
@@ -53,33 +53,31 @@ LEFT_OUT, FEW_LABELLINGS = 20, 99
 
 def find_changes(
     frame: JointFrame,
-    rows_a: Data,
-    rows_b: Data,
+    A: Chunk,
+    B: Chunk,
     *,
     names: Sequence[str] | None = None,
     plan: EncodingPlan | None = None,
     profiles: tuple[SetProfile, SetProfile] | None = None,
     auc: Size | None = None,
     set_names: tuple[str, str] = ("A", "B"),
-    keys: Keys | None = None,
-    groups: Values | None = None,
-    watched: tuple[Floats | None, Floats | None] = (None, None),
+    schema: Sequence[SchemaChange] = (),
     permutations: int = 999,
     seed: int = 0,
 ) -> Verdict:
     """Find what changed between the two sets of a frame.
 
-    `rows_a` and `rows_b` are encoded rows of both, all of them or random samples. `names` are the
+    `A` and `B` are encoded rows of both, all of them or random samples. `names` are the
     features' (by default the frame's, or x0, x1, …); `plan` says how the user's columns became
     features, else every feature is a column of numbers. `profiles` say how values are written, and
-    which levels there are, over all rows. `keys` tell rows apart that are equal only as they are
-    encoded; `groups` are rows that belong together; `watched` is how texts that make no feature are
-    written, in the order of the plan's `watched`.
+    which levels there are, over all rows. What is not the same in both sets by the `schema` comes
+    first.
     """
     a, b = (
-        np.asarray(to_numpy(as_rows(rows, name, d=frame.n_features)), dtype=np.float64)
-        for rows, name in ((rows_a, "A"), (rows_b, "B"))
+        np.asarray(to_numpy(as_rows(one.rows, name, d=frame.n_features)), dtype=np.float64)
+        for one, name in ((A, "A"), (B, "B"))
     )
+    watched = A.watched, B.watched
     parts = () if plan is None or any(part is None for part in watched) else plan.watched
     texts = [Column(name, TEXT, ()) for name in dict.fromkeys(name for name, _ in parts)]
     names = names or frame.feature_names or [f"x{i}" for i in range(frame.n_features)]
@@ -93,11 +91,24 @@ def find_changes(
         with one_blas_thread():  # many small products: threads would wait for each other
             found = find(
                 [column.name for column in columns], *read, permutations=permutations, seed=seed,
-                groups=groups, keys=keys,
+                keys=joined_keys([A.merged, B.merged]),
+                groups=joined_keys(
+                    [None if one.groups is None else text_keys(one.groups) for one in (A, B)]
+                ),
             )  # fmt: skip
     table = feature_table(columns, read, found)
     quality, shares = check_quality(table, profiles), _shares(frame, found, texts)
-    return replace(found, columns=table, quality=quality, auc=auc, shares=shares, sets=set_names)
+    ahead = (Finding(one.kind, one.column, one.second, str(one).rstrip(".")) for one in schema)
+    return replace(
+        found, columns=table, quality=quality, auc=auc, shares=shares, sets=set_names,
+        findings=(*ahead, *found.findings),
+    )  # fmt: skip
+
+
+def joined_keys(keys: Sequence[Keys | None]) -> Keys | None:
+    """The keys of several sets' rows; None where one has none."""
+    known = [one for one in keys if one is not None]
+    return np.concatenate(known) if len(known) == len(keys) else None
 
 
 def _shares(frame: JointFrame, found: Verdict, texts: Sequence[Column]) -> dict[str, float]:
