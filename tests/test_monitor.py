@@ -15,6 +15,7 @@ from cospan.monitoring.alarm import blamed, follow
 from cospan.monitoring.functions import Watched
 from cospan.monitoring.windows import as_every, read_windows
 from cospan.report import document_of
+from cospan.wording.results import window_sentences
 
 
 def table(seed, count, rows=60, start="2020-01-01", daily=0.15):
@@ -598,3 +599,11 @@ def test_who_waits_in_vain_is_told(profile, later, tmp_path, monkeypatch):
         found.save(path)
     assert not path.exists()
     found.save(path)
+
+
+def test_sentences_on_a_window_call_the_reference_by_its_name(profile, later):
+    later["temp"] = later["temp"].where(later.index % 5 > 0)
+    found = monitor(profile, later)
+    said = [text for one in found.windows for text in window_sentences(one, found)]
+    assert any(text.endswith("never in usual.") for text in said)
+    assert not any("Profile of" in text for text in said)

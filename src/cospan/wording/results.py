@@ -345,5 +345,5 @@ def change_sentence(one: Episode, found: Monitoring) -> str:
 def window_sentences(one: Window, found: Monitoring) -> tuple[str, ...]:
     """What was found in a window."""
     kinds = {} if one.comparison is None else one.comparison.verdict.kinds
-    sets = str(found.reference), one.label
+    sets = found.reference.name, str(one)
     return tuple(sentence(f, sets, kinds.get(f.column, "number")) for f in one.findings)
