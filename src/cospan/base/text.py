@@ -87,11 +87,11 @@ def quoted(name: str) -> str:
     return f"'{line}'" if " " in line or not line else line
 
 
-def cut_middle(name: str) -> str:
+def cut_middle(name: str, most: int = LONGEST) -> str:
     """A name in one line, cut in the middle where it is long."""
     line = " ".join(name.split())
-    half = LONGEST // 2
-    return line if len(line) <= LONGEST else f"{line[: half - 1]}…{line[-half:]}"
+    half = most // 2
+    return line if len(line) <= most else f"{line[: most - 1 - half]}…{line[-half:]}"
 
 
 def set_name(name: str) -> str:

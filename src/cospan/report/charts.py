@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cospan.base.text import share_text
+from cospan.base.text import cut_middle, share_text
 from cospan.base.tolerance import NOT_ZERO
 from cospan.base.types import Floats
 from cospan.evidence import Size
@@ -94,14 +94,6 @@ def line(x: Sequence[float], y: Sequence[float]) -> str:
     return "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x, y, strict=True))
 
 
-def short(name: str, most: int = 18) -> str:
-    """A name that fits, cut in the middle."""
-    if len(name) <= most:
-        return name
-    half = (most - 1) // 2
-    return f"{name[: most - 1 - half]}…{name[-half:]}"
-
-
 class Mark(NamedTuple):
     """A bar from one place of a lane to another, of 0 to 1, or a dot where it has no end."""
 
@@ -162,9 +154,10 @@ def hills(scores: Sequence[Floats], names: Names) -> Chart:
         made.path(f"{outline}L{width:g} {bottom:g}L0 {bottom:g}Z", f"f{look}")
         made.path(outline, f"l l{look}")
     made.path(f"M0 {bottom + 0.5:g}H{width:g}", "ax2")
-    made.text(0, 12, short(names[0], 26), "n xa")
-    made.text(width, 12, short(names[1], 26), "n xb", "end")
-    made.ends(186, f"← looks like {short(names[0])}", f"looks like {short(names[1])} →")
+    made.text(0, 12, cut_middle(names[0], 26), "n xa")
+    made.text(width, 12, cut_middle(names[1], 26), "n xb", "end")
+    a, b = (cut_middle(name, 18) for name in names)
+    made.ends(186, f"← looks like {a}", f"looks like {b} →")
     return made.chart()
 
 
@@ -176,7 +169,8 @@ def cloud(x: Floats, y: Floats, own: Sequence[int], said: Sequence[str], names: 
     part = (np.clip(places, low, high) - low) / np.maximum(high - low, NOT_ZERO)
     for left, top, k, words in zip(*(8 + part * [[424], [232]]).tolist(), own, said, strict=True):
         made.dot(left, top, 3.5, "ring" if k else "da", words)
-    made.ends(266, f"← looks like {short(names[0])}", f"looks like {short(names[1])} →")
+    a, b = (cut_middle(name, 18) for name in names)
+    made.ends(266, f"← looks like {a}", f"looks like {b} →")
     return made.chart()
 
 
@@ -261,7 +255,7 @@ def levels(a: Mapping[str, float], b: Mapping[str, float], names: Names) -> Char
     both = sorted({**a, **b}, key=lambda x: -(a.get(x, 0.0) + b.get(x, 0.0)))[:LEVELS]
     if both:
         _steps(made, 36, both, [[side.get(x, 0.0) for x in both] for side in (a, b)], names, gap=1)
-        made.ends(49, short(both[0], 13), short(both[-1], 13) if len(both) > 1 else "")
+        made.ends(49, cut_middle(both[0], 13), cut_middle(both[-1], 13) if len(both) > 1 else "")
     return made.chart()
 
 
@@ -298,7 +292,7 @@ def _steps(
 
 def bars(values: Sequence[float], names: Names, words: Words, title: str) -> Chart:
     """One bar a set, A filled and B outlined, with its value."""
-    top, shown = max(map(abs, values)) or 1.0, [short(name, 12) for name in names]
+    top, shown = max(map(abs, values)) or 1.0, [cut_middle(name, 12) for name in names]
     rows = [(name, [Mark("fb lb" if k else "fa", 0, abs(value) / top, 18)], words(value))
             for k, (name, value) in enumerate(zip(shown, values, strict=True))]  # fmt: skip
     left = 10 + 7 * max(map(len, shown))
@@ -339,7 +333,7 @@ def by_another(
     gap = 0 if levels is None else 4
     _steps(made, bottom, shown, means.tolist(), names, words_y, low=low, gap=gap, right=40)
     ends = words_x(float(edges[0])), words_x(float(edges[-1]))
-    ends = ends if levels is None else (short(shown[0], 13), short(shown[-1], 13))
+    ends = ends if levels is None else (cut_middle(shown[0], 13), cut_middle(shown[-1], 13))
     made.ends(bottom + 16, *ends, width - 40)
     return made.chart()
 
@@ -390,7 +384,7 @@ def seen_from(items: Sequence[tuple[str, float, str]]) -> Chart:
     rows = []
     for name, place, said in items:
         marks = [Mark("gr", 0.2, 0.8, 24), Mark("db", 0.5 + 0.3 * place, None, 10, said)]
-        rows.append((short(name, 24), marks, ""))
+        rows.append((cut_middle(name, 24), marks, ""))
     made = lanes(
         "Changes too small to be seen", rows, 520, left=150, right=70, below=24, scaled=True
     )
@@ -413,7 +407,7 @@ def set_map(names: Names, places: Floats) -> Chart:
     xy = (places - middle) * scale + [220, height / 2]
     made = Drawing(440, height, title, scaled=True)
     for side, k in enumerate(np.argsort(xy[:, 0], kind="stable").tolist()):
-        (x, y), look, name = xy[k].tolist(), LOOKS[k % 5], short(names[k], 16)
+        (x, y), look, name = xy[k].tolist(), LOOKS[k % 5], cut_middle(names[k], 16)
         made.dot(x, y, 7, f"d{look}", names[k])
         above = y <= height / 2 if height > 160 else side % 2 == 0  # neighbours on other sides
         made.text(min(max(x, 50), 390), y - 15 if above else y + 26, name, f"n x{look}", "middle")
@@ -433,7 +427,8 @@ def matrix(names: Names, sizes: Floats) -> Chart:
             x, y = (j + 0.5) * cell, (i + 0.5) * cell + 4
             times = ">99" if 0.995 <= size < 1 else f"{100 * size:.0f}"
             made.text(x, y, times, f"n t{level}", "middle")
-        made.text(i * cell + 6, (i + 0.5) * cell + 4, short(names[i], 15), f"n x{LOOKS[i % 5]}")
+        name = cut_middle(names[i], 15)
+        made.text(i * cell + 6, (i + 0.5) * cell + 4, name, f"n x{LOOKS[i % 5]}")
     return made.chart()
 
 
@@ -454,5 +449,5 @@ def over_sets(names: Names, rows: Sequence[tuple[float, ...]], words: Words, tit
                 Mark(f"q{look}", first, last, 8, said),
                 Mark(f"d{look}", at[0], None, 9, said),
             ]
-        found.append((short(name, 14), marks, words(row[0]) if row[0] == row[0] else "none"))
+        found.append((cut_middle(name, 14), marks, words(row[0]) if row[0] == row[0] else "none"))
     return lanes(title, found, 352, left=104, right=64).chart()

@@ -11,6 +11,7 @@ import numpy as np
 
 from cospan.base.text import (
     correlations,
+    cut_middle,
     listed,
     number,
     pair_of,
@@ -26,7 +27,7 @@ from cospan.wording.findings import SHARED, TIMES, sentence, set_labels, value_t
 from cospan.wording.results import changed_in, nameless, smallest_words
 
 from . import charts
-from .charts import LOOKS, short
+from .charts import LOOKS
 from .document import Cell, Chart, Figure, Figures, Fold, Section, table
 
 #: Columns that are listed, and those of them without a change.
@@ -174,7 +175,7 @@ def values_of(one: FeatureChange) -> str:
         if one.finding is not None and _is_level(one.finding):
             level = one.finding.detail
         x, y = shares_text(a.levels.get(level, 0.0), b.levels.get(level, 0.0))
-        return f"{short(level, 16)} {x}" + (f" → {y}" if x != y else "")
+        return f"{cut_middle(level, 16)} {x}" + (f" → {y}" if x != y else "")
     if math.isnan(a.mean) or math.isnan(b.mean):
         return " → ".join("none" if math.isnan(h.mean) else number(h.mean) for h in (a, b))
     if one.kind == "boolean":

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from cospan.base.text import listed, number, plural, quoted, share_text, shares_text
+from cospan.base.text import cut_middle, listed, number, plural, quoted, share_text, shares_text
 from cospan.comparison import Comparison, RowToCheck
 from cospan.evidence import IN_BOTH, Finding, size_word
 from cospan.wording import results
@@ -16,7 +16,6 @@ from cospan.wording.findings import SCHEMA, finding_sentences, sentence, value_t
 from cospan.wording.results import SHOWN, made_of_sentence, of_hundred
 
 from . import charts
-from .charts import short
 from .columns import (
     NO_SET,
     Subject,
@@ -230,7 +229,7 @@ def _examples(subject: Subject) -> Section:
         for k, one in enumerate(part):
             like = f"{share_text(max(one.score, 1 - one.score))} {b if one.score > 0.5 else a}"
             own = Cell(subject.names[one.own], f"key {'ab'[one.own]}")
-            rows.append((word if k == 0 else "", short(str(one.id), 18), own, like))
+            rows.append((word if k == 0 else "", cut_middle(str(one.id), 18), own, like))
     listed_ = table({"Example": "name", "Row": "", "Set": "", "Looks like": ""}, rows)
     title = f"From the clearest {a} to the clearest {b}"
     return Section("examples", "Examples", title, "", (listed_,))
@@ -346,7 +345,7 @@ def _row(row: RowToCheck, subject: Subject) -> tuple[Cell | str, ...]:
 
 
 def _shown(value: float | str, kind: str) -> str:
-    return short(value, 24) if isinstance(value, str) else value_text(value, kind)
+    return cut_middle(value, 24) if isinstance(value, str) else value_text(value, kind)
 
 
 def _reasons(row: RowToCheck, subject: Subject) -> Iterator[tuple[str, Chart | None, str]]:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cospan.base.text import listed, number, plural, quoted, share_text
+from cospan.base.text import cut_middle, listed, number, plural, quoted, share_text
 from cospan.base.tolerance import NOT_ZERO
 from cospan.evidence import Held
 from cospan.monitoring import Episode, Monitoring, Window
@@ -18,7 +18,7 @@ from cospan.wording.findings import set_names
 from cospan.wording.results import of_hundred
 
 from . import charts
-from .charts import Drawing, Mark, for_phones, lanes, line, short
+from .charts import Drawing, Mark, for_phones, lanes, line
 from .columns import Subject
 from .comparison import pair_card
 from .document import (
@@ -330,7 +330,7 @@ def _lanes_over_time(
 
     def draw(width: float) -> Chart:
         left = _left(width)
-        named = [(short(name, int(left / 7.3)), marks, "") for name, marks in rows.items()]
+        named = [(cut_middle(name, int(left / 7.3)), marks, "") for name, marks in rows.items()]
         made = lanes(title, named, width, 28, left=left, below=24 if labels else 0)
         _dates(made, labels, left)
         return made.chart()
