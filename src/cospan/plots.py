@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from cospan.base.text import printable
 from cospan.base.types import Floats
 from cospan.errors import InputError, needed
 from cospan.evidence import angle_histogram
@@ -310,8 +311,4 @@ def label(text: object, longest: int = 40) -> str:
     >>> label("a\nb $x$")
     'a b \\$x\\$'
     """
-    words = " ".join(str(text).split())
-    words = "".join(letter if letter.isprintable() else "�" for letter in words)
-    if len(words) > longest:
-        words = words[: longest - 1] + "…"
-    return words.replace("$", r"\$")
+    return printable(" ".join(str(text).split()), longest).replace("$", r"\$")
