@@ -20,7 +20,7 @@ from cospan.comparison import Comparison
 from cospan.errors import InputError
 from cospan.evidence import Finding
 from cospan.monitoring import Monitoring
-from cospan.wording.findings import SCHEMA, sentence
+from cospan.wording.findings import SCHEMA, finding_sentences
 from cospan.wording.results import window_sentences
 
 SURE = 0.001  # p-value at which a finding is drift
@@ -69,7 +69,7 @@ def broken(gates: Sequence[Gate], found: Comparison | Monitoring) -> list[str]:
         if gate.what == "drift" and isinstance(found, Monitoring):
             # An alarm, or an episode that goes on.
             said = [
-                " ".join([f"{window.label} raises an alarm.", *window_sentences(window, found)[:1]])
+                " ".join([f"{window} raises an alarm.", *window_sentences(window, found)[:1]])
                 for window in found.new_windows
                 if window.alarm
             ]
@@ -101,14 +101,11 @@ def _all(found: Comparison | Monitoring) -> Iterator[tuple[str, _Judged]]:
             missing = [
                 (name, usual.get(name, 0.0), held.missing) for name, held in window.columns.items()
             ]
-            yield f"{window.label}: ", _Judged(said, window.size, window.p, missing)
+            yield f"{window}: ", _Judged(said, window.size, window.p, missing)
         return
     for a, b in itertools.combinations(found.names, 2):
-        pair = found if len(found.names) == 2 else found.pair(a, b)
-        kinds = {row.name: row.kind for row in pair.features}
-        said = [
-            (one, sentence(one, (a, b), kinds.get(one.column, "number"))) for one in pair.findings
-        ]
+        pair = found.pair(a, b)
+        said = list(zip(pair.findings, finding_sentences(pair.verdict, pair.findings), strict=True))
         missing = [(row.name, row.a.missing, row.b.missing) for row in pair.features]
         where = f"{set_name(a)} and {set_name(b)}: " if len(found.names) > 2 else ""
         yield where, _Judged(said, pair.size, pair.p, missing)
