@@ -51,14 +51,12 @@ from cospan.model_file import PROFILE, is_file_of, load, save
 from cospan.monitoring import Monitoring, Profile
 from cospan.monitoring import monitor as monitor_windows
 from cospan.report import format_of, terminal_lines, write
-from cospan.wording.results import window_sentences
 
-SHOWN = 5  # windows in alarm that are printed, the last ones
-#: scikit-learn's columns, and what they are called on screen.
-_COLUMNS = {
-    "bmi": "body_mass_index", "bp": "blood_pressure", "s1": "total_cholesterol", "s2": "ldl",
-    "s3": "hdl", "s4": "cholesterol_ratio", "s5": "log_triglycerides", "s6": "blood_sugar",
-}  # fmt: skip
+#: What scikit-learn's columns after age and sex are called on screen.
+_COLUMNS = (
+    "body_mass_index", "blood_pressure", "total_cholesterol", "ldl", "hdl", "cholesterol_ratio",
+    "log_triglycerides", "blood_sugar",
+)  # fmt: skip
 Options: TypeAlias = dict[str, Any]  # arguments of the function behind a command
 
 
@@ -125,11 +123,6 @@ def finish(terminal: Terminal, found: Comparison | Monitoring, outputs: Outputs)
         terminal.json(found.to_dict())
     else:
         terminal.lines(terminal_lines(found, terminal.width, outputs.full))
-        if isinstance(found, Monitoring):  # the first finding of the last windows in alarm
-            alarms = found.alarms if outputs.full else found.alarms[-SHOWN:]
-            said = ((window, text) for window in alarms
-                    for text in window_sentences(window, found)[:1])  # fmt: skip
-            terminal.text("\n".join(printable(f"- {one.label}: {text}") for one, text in said))
     for path in (outputs.scores, outputs.save, *outputs.reports):
         if path is not None:
             terminal.note(f"wrote {path}")
@@ -321,15 +314,13 @@ def patients() -> dict[str, Source]:
     """Younger and older patients of scikit-learn's diabetes data: a table with drift."""
     from sklearn.datasets import load_diabetes
 
-    data = load_diabetes(scaled=False)
-    place = {name: j for j, name in enumerate(data.feature_names)}
-    older = data.data[:, place["age"]] > 50
-    table = data.data[:, [place[name] for name in _COLUMNS]]
+    data = load_diabetes(scaled=False).data
+    older = data[:, 0] > 50
     found = {}
-    for name, rows in (("training", table[~older]), ("production", table[older])):
+    for name, rows in (("training", data[~older]), ("production", data[older])):
         # Names without the dataframe library that would otherwise carry them.
-        found[name] = encode([open_source(rows, name="table")])[0]
-        found[name].feature_names = tuple(_COLUMNS.values())
+        found[name] = encode([open_source(rows[:, 2:], name="table")])[0]
+        found[name].feature_names = _COLUMNS
     return found
 
 

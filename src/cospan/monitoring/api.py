@@ -125,7 +125,7 @@ def _compared(found: Monitoring, kept: Kept, every: bool, progress: Progress | N
         with warnings.catch_warnings(), suppress(CospanError):
             warnings.simplefilter("ignore", CospanWarning)
             pair = compare(
-                profile.kept_rows, kept.of(k), name_a=profile.name, name_b=one.label,
+                profile.kept_rows, kept.of(k), name_a=profile.name, name_b=str(one),
                 **profile.options,
             )  # fmt: skip
             met[one.code] = replace(

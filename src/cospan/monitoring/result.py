@@ -101,15 +101,11 @@ class Window:
         return self.every.end(self.code)
 
     @property
-    def label(self) -> str:
-        return self.every.label(self.code)
-
-    @property
     def alarm(self) -> bool:
         return self.level > 1
 
     def __str__(self) -> str:
-        return self.label
+        return self.every.label(self.code)
 
     def __repr__(self) -> str:
         return f"<Window {self}: {self.rows:,} rows, {'alarm' if self.alarm else self.status}>"
@@ -122,7 +118,7 @@ class Window:
             for column, one in self.columns.items()
         }
         return {
-            "window": self.label,
+            "window": str(self),
             "start": str(self.start),
             "end": str(self.end),
             **{name: plain(getattr(self, name)) for name in names},
@@ -320,10 +316,6 @@ class Monitoring:
         return [int(code) for code in lacking[due[lacking % season]][:MOST_EMPTY]]
 
     @property
-    def alarms(self) -> tuple[Window, ...]:
-        return tuple(window for window in self.windows if window.alarm)
-
-    @property
     def new_windows(self) -> tuple[Window, ...]:
         """Those that the last call of `monitor` read, and the empty ones between them."""
         first = min(self.latest, default=math.inf)
@@ -386,7 +378,7 @@ class Monitoring:
         from cospan.wording.results import window_sentences
 
         windows = self.windows
-        found: Record = {"window": [w.label for w in windows]}
+        found: Record = {"window": [str(w) for w in windows]}
         for key in ("rows", "status", "alarm", "level"):
             found[key] = [getattr(w, key) for w in windows]
         found["p"] = [math.nan if w.p is None else w.p for w in windows]
