@@ -113,13 +113,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     --------
     >>> frame = load("frame.safetensors")  # doctest: +SKIP
     """
-
-    def read(reader: Reader) -> Any:
-        if reader.value("kind", str) == "classifier":
-            return _read_estimator(reader)
-        return _model_of(reader)
-
-    return read_parts(path, MODEL, read)
+    return read_parts(path, MODEL, _read_saved)
 
 
 # ---- objects ------------------------------------------------------------------------------------
@@ -229,7 +223,10 @@ def _estimator_parts(model: object) -> Parts:
     return Parts(settings, {}) | part_of(fitted).inside("model")
 
 
-def _read_estimator(read: Reader) -> AlignmentAngleClassifier:
+def _read_saved(read: Reader) -> JointFrame | SetCosts | AlignmentAngleClassifier:
+    """A model, or an estimator with one inside."""
+    if read.value("kind", str) != "classifier":
+        return _model_of(read)
     from cospan.estimator import AlignmentAngleClassifier
 
     model = _model_of(read.section("model"))

@@ -11,15 +11,14 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import typer
 
 from cospan.base.text import number, printable, set_name, share_text
 from cospan.comparison import Comparison
 from cospan.errors import InputError
-from cospan.evidence import Finding
-from cospan.monitoring import Monitoring
+from cospan.monitoring import Monitoring, Window
 from cospan.wording.findings import SCHEMA, finding_sentences
 from cospan.wording.results import window_sentences
 
@@ -62,6 +61,10 @@ def parse_gate(text: str) -> Gate:
     return Gate(match[1], bound)
 
 
+#: A pair of sets or a window, sentences on its findings, each column's gaps before and now.
+_Judged: TypeAlias = tuple[Comparison | Window, Sequence[str], list[tuple[str, float, float]]]
+
+
 def broken(gates: Sequence[Gate], found: Comparison | Monitoring) -> list[str]:
     """A line for each gate that is broken."""
     lines = []
@@ -83,50 +86,40 @@ def broken(gates: Sequence[Gate], found: Comparison | Monitoring) -> list[str]:
     return lines
 
 
-class _Judged(NamedTuple):
-    """What gates ask of a pair of sets or of a window."""
-
-    findings: list[tuple[Finding, str]]  # with their sentences
-    size: float | None
-    p: float | None
-    missing: list[tuple[str, float, float]]  # the shares of each column before and now
-
-
 def _all(found: Comparison | Monitoring) -> Iterator[tuple[str, _Judged]]:
     """Every pair of sets, or every window just read, and how a sentence about it begins."""
     if isinstance(found, Monitoring):
         usual = found.reference.missing
         for window in found.new_windows:
-            said = list(zip(window.findings, window_sentences(window, found), strict=True))
             missing = [
                 (name, usual.get(name, 0.0), held.missing) for name, held in window.columns.items()
             ]
-            yield f"{window}: ", _Judged(said, window.size, window.p, missing)
+            yield f"{window}: ", (window, window_sentences(window, found), missing)
         return
     for a, b in itertools.combinations(found.names, 2):
         pair = found.pair(a, b)
-        said = list(zip(pair.findings, finding_sentences(pair.verdict, pair.findings), strict=True))
         missing = [(row.name, row.a.missing, row.b.missing) for row in pair.features]
         where = f"{set_name(a)} and {set_name(b)}: " if len(found.names) > 2 else ""
-        yield where, _Judged(said, pair.size, pair.p, missing)
+        yield where, (pair, finding_sentences(pair.verdict, pair.findings), missing)
 
 
 def _reasons(gate: Gate, judged: _Judged) -> Iterator[str]:
     """What breaks a gate, in sentences."""
+    found, sentences, missing = judged
     if gate.what == "size":
-        if judged.size is not None and judged.size > gate.bound:
-            yield f"the size is {number(float(judged.size))}."
+        if found.size is not None and found.size > gate.bound:
+            yield f"the size is {number(float(found.size))}."
     elif gate.what == "p":
-        if judged.p is not None and math.isnan(judged.p):
+        if found.p is not None and math.isnan(found.p):
             raise InputError(f"--fail-on {gate} cannot be judged: so few rows have no p-value.")
-        if judged.p is not None and judged.p < gate.bound:
-            yield f"p is {number(judged.p)}."
+        if found.p is not None and found.p < gate.bound:
+            yield f"p is {number(found.p)}."
     elif gate.what == "missing":
-        for name, before, now in judged.missing:
+        for name, before, now in missing:
             if now - before > gate.bound:
                 shares = share_text(now), share_text(before)
                 yield f"{shares[0]} of {printable(name, 40)} are missing, {shares[1]} before."
     else:
-        for one, said in judged.findings:
+        for one, said in zip(found.findings, sentences, strict=True):
             if one.kind in WORDS[gate.what] or (gate.what == "drift" and one.p <= SURE):
                 yield said

@@ -22,7 +22,7 @@ from cospan.base.text import (
 )
 from cospan.base.types import Floats
 from cospan.comparison import Comparison
-from cospan.evidence import OTHER, FeatureChange, Finding, PairChange
+from cospan.evidence import OTHER, FeatureChange, PairChange
 from cospan.wording.findings import SHARED, TIMES, sentence, set_labels, value_text
 from cospan.wording.results import changed_in, nameless, smallest_words
 
@@ -162,18 +162,15 @@ def _distribution(one: FeatureChange, subject: Subject) -> Chart | None:
     return charts.histogram(side.values[:2], names, side.words)
 
 
-def _is_level(one: Finding) -> bool:
-    return one.kind == "level" and not one.part and one.where is None and one.detail != OTHER
-
-
 def values_of(one: FeatureChange) -> str:
     """What a column was and is: averages, or the share of its most frequent level."""
     a, b = one.a, one.b
     if one.kind == "category":
         level = max(a.levels or b.levels, key=lambda x: (x != OTHER, a.levels.get(x, 0.0)),
                     default="")  # fmt: skip
-        if one.finding is not None and _is_level(one.finding):
-            level = one.finding.detail
+        told = one.finding
+        if told and told.kind == "level" and not told.part and told.where is None:
+            level = level if told.detail == OTHER else told.detail
         x, y = shares_text(a.levels.get(level, 0.0), b.levels.get(level, 0.0))
         return f"{cut_middle(level, 16)} {x}" + (f" → {y}" if x != y else "")
     if math.isnan(a.mean) or math.isnan(b.mean):
