@@ -127,9 +127,7 @@ def plot_directions(
         A frame gives three strips of `n` directions; directions or an array are one strip.
     n : int
         Directions in each strip, at most; a direction is in one of them only.
-    image_shape : tuple of int, optional
-        (height, width), or (height, width, channels); a comparison knows its own.
-    titles, cmap
+    image_shape, titles, cmap
         As for :func:`plot_samples`; the paper uses viridis.
 
     Examples

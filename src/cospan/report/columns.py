@@ -27,7 +27,6 @@ from cospan.wording.findings import SHARED, TIMES, sentence, set_labels, value_t
 from cospan.wording.results import changed_in, nameless, smallest_words
 
 from . import charts
-from .charts import LOOKS
 from .document import Cell, Chart, Figure, Figures, Fold, Section, table
 
 #: Columns that are listed, and those of them without a change.
@@ -64,7 +63,7 @@ class Subject:
 
     def __init__(self, found: Comparison) -> None:
         self.found, self.names = found, set_labels(found.names)
-        self.looks = (LOOKS * len(found.names))[: len(found.names)]
+        self.looks = (charts.LOOKS * len(found.names))[: len(found.names)]
         self.many, self.pictures = len(found.names) > 2, found.image_shape is not None
         self.named = not nameless(found.verdict)  # columns say something
 

@@ -110,12 +110,6 @@ def _card(found: Monitoring) -> Card:
                 facts=_facts(found))  # fmt: skip
 
 
-def _called(window: Window, found: Monitoring) -> str:
-    """What a window is called in a sentence."""
-    day = results.day_text(window.start)
-    return f"{results.window_name(found)} of {day}" if found.every.timed else str(window)
-
-
 def _column(one: Episode) -> str:
     return one.columns[0] if one.columns else "all columns"
 
@@ -187,22 +181,22 @@ def _window_sections(found: Monitoring) -> Iterator[Section]:
     alarms = [*(one.alarm for one in found.episodes), *(w for w in found.windows if w.alarm)]
     shown = {window.code: window for window in alarms if window.comparison is not None}
     usual = [float(w.size) for w in found.windows if w.size is not None and not w.alarm]
-    cards = []
+    unit, cards = results.window_name(found), []
     for window in list(shown.values())[:MOST_CARDS]:
         assert window.comparison is not None
         card = pair_card(Subject(window.comparison))
         if not window.comparison.verdict.differs:
-            unit = results.window_name(found)
             card = card._replace(lead=f"Alone it shows nothing: the alarm adds up several {unit}s.")
         if len(usual) > 1:
             ruler = charts.ruler(window.comparison.size, (min(usual), max(usual)))
             card = card._replace(charts=(card.charts[0], ruler))
-        cards.append((_called(window, found), card))
+        day = results.day_text(window.start)
+        cards.append((f"{unit} of {day}" if found.every.timed else str(window), card))
     if cards:
         name, card = cards[0]
         folds = (Fold(other[:1].upper() + other[1:], one.title, (one,)) for other, one in cards[1:])
         title, lead = f"The {name} against the reference", "The same card as for two files."
-        yield Section("window", f"First {results.window_name(found)}", title, lead, (card, *folds))
+        yield Section("window", f"First {unit}", title, lead, (card, *folds))
 
 
 def _windows_section(found: Monitoring) -> Section:
