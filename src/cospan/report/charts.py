@@ -433,20 +433,17 @@ def matrix(names: Names, sizes: Floats) -> Chart:
 
 
 def over_sets(names: Names, rows: Sequence[tuple[float, ...]], words: Words, title: str) -> Chart:
-    """One column over the sets: (average, first, third quartile, 5%, 95%), or (share,)."""
+    """One column over the sets: (average, first, third quartile, 5%, 95%); a share is from 0 on."""
     values = [v for row in rows for v in row if v == v]
-    share = all(len(row) == 1 for row in rows)
-    low, high = 0.0 if share else min(values, default=0.0), max(values, default=1.0)
+    low, high = min(values, default=0.0), max(values, default=1.0)
     found = []
     for k, (name, row) in enumerate(zip(names, rows, strict=True)):
         look, at = LOOKS[k % 5], [(v - low) / ((high - low) or 1.0) for v in row]
         marks, said = [Mark("gr", 0, 1, 1)], f"{name} {words(row[0])}"
         if row[0] == row[0]:
-            if not share:
-                marks.append(Mark(f"q{look}", at[3], at[4], 2, said))
-            first, last = (0.0, at[0]) if share else (at[1], at[2])
             marks += [
-                Mark(f"q{look}", first, last, 8, said),
+                Mark(f"q{look}", at[3], at[4], 2, said),
+                Mark(f"q{look}", at[1], at[2], 8, said),
                 Mark(f"d{look}", at[0], None, 9, said),
             ]
         found.append((cut_middle(name, 14), marks, words(row[0]) if row[0] == row[0] else "none"))

@@ -272,7 +272,7 @@ def _over_sets(name: str, times: int, subject: Subject) -> Figure:
         shares = shares or {side.levels[-1]: [one.mean for one in held]}  # a truth value
         level = max(shares, key=lambda x: max(shares[x]) - min(shares[x]))
         name, words = f"{name} = {level}", share_text
-        rows += [(share,) for share in shares[level]]
+        rows += [(share, 0.0, share, share, share) for share in shares[level]]
     else:
         for one, values in zip(held, side.values, strict=True):
             known = values[~np.isnan(values)]
