@@ -94,10 +94,9 @@ class Notes(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A paragraph; code where it is a command."""
+    """A command, to copy it."""
 
     text: str
-    code: bool = False
 
 
 class Fold(NamedTuple):
@@ -169,6 +168,6 @@ def made_section(
     command: str | None, notes: Sequence[tuple[str, str]], more: Sequence[Block] = ()
 ) -> Section:
     """The last one: how to make the report again."""
-    code = [Text(command, code=True)] if command else []
+    code = [Text(command)] if command else []
     settings = Fold("Settings and versions", "to repeat it exactly", (Notes(tuple(notes)),))
     return Section("made", "How made", "How this was made", "", (*code, *more, settings))
