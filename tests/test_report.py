@@ -487,6 +487,12 @@ def test_a_number_is_drawn_by_the_levels_of_another_column():
     assert "high" in chart.svg
 
 
+def test_bins_are_wide_enough_to_read_where_most_values_are_one():
+    edges = charts.bin_edges(np.repeat([-999.0, 0.0, 1.0, 8.0], [8, 80, 10, 2]))
+    assert np.diff(edges).min() > 0.5
+    assert (edges[0], edges[-1]) == pytest.approx((-999.0, 8.0))
+
+
 def test_a_result_saves_itself_by_the_ending(tmp_path):
     found = result("two sets")
     for ending in ("html", "md", "json"):

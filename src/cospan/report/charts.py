@@ -216,7 +216,7 @@ def bin_edges(values: Floats) -> Floats:
     low, first, middle, third, high = np.quantile(values, (ENDS[0], 0.25, 0.5, 0.75, ENDS[1]))
     # Beyond 2**52 every double is a whole number, and there are no halves between them.
     whole = bool(np.all(values == np.round(values)) and max(abs(low), abs(high)) < 2**52)
-    half = max(third - first, 1e-300)
+    half = (third - first) or (high - low) / 100  # where half of them are one value
     if whole and high - low < MOST_WHOLE:
         return np.arange(low - 0.5, high + 1)
     if max(high - middle, middle - low) > LONG_TAIL * half:
