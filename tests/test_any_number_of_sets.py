@@ -1,5 +1,6 @@
 """Two sets are K = 2: what holds for more holds for them, in Python and on the command line."""
 
+import itertools
 import json
 
 import numpy as np
@@ -112,6 +113,9 @@ def test_a_column_that_one_set_lacks_is_named(tables):
     found = compare(tables, n_permutations=19)
     assert [change.column for change in found.schema_changes] == ["x"]
     assert "x" not in found.feature_names
+    for pair in itertools.combinations(tables, 2):  # only of those with green
+        changes = [one.column for one in found.pair(*pair).findings if one.kind == "only in"]
+        assert changes == ["x"] * ("green" in pair)
 
 
 def test_rows_to_score_never_have_the_name_of_a_set(rows):

@@ -256,7 +256,7 @@ class Comparison:
             two.append(replace(group, weights=weights, typicality=usual, own=own))
         groups = check_rows(two)
         size = self.sizes[min(i, j), max(i, j)]
-        schema = tuple(one for one in self.schema_changes if {*one.sets, *one.others} & {*names})
+        schema = tuple(one for one in self.schema_changes if one.between(*names))
         verdict = find_changes(
             frame,
             *chunks,

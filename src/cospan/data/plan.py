@@ -195,7 +195,7 @@ class EncodingPlan:
         """What a reader of a result should know of the encoding, a note for each matter."""
         notes: list[Note] = []
         if self.n_features > len(self.used) or any(c.kind != "number" for c in self.used):
-            text = f"{len(self.inputs)} columns became {self.n_features:,} features."
+            text = f"{plural(len(self.inputs), 'column')} became {self.n_features:,} features."
             notes.append(Note("encoding", text))
         if gaps := [column for column in self.used if column.indicator]:
             where = f"{gaps[0].indicator_name!r}{', …' if len(gaps) > 1 else ''}"
@@ -311,6 +311,12 @@ class SchemaChange:
     others: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     counts: tuple[int, ...] = ()
+
+    def between(self, *pair: str) -> bool:
+        """Whether two of the sets are not alike in this; absurd values are one's own."""
+        held = dict.fromkeys(self.sets, "") | dict(zip(self.sets, self.kinds, strict=False))
+        own = held.keys() & {*pair} if self.kind == "absurd" else ()
+        return bool(own) or held.get(pair[0]) != held.get(pair[1])
 
     def __str__(self) -> str:
         sets, column = " and ".join(self.sets), quoted(self.column)

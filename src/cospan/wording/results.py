@@ -150,7 +150,9 @@ def comparison_sentences(found: Comparison) -> tuple[str, ...]:
         for word, pair in (("most", found.by_size[0]), ("least", found.by_size[-1])):
             names = " and ".join(set_names([found.names[k] for k in pair]))
             times = f"{of_hundred(found.sizes[pair])} times in 100 (guessing: 50)"
-            lines.append(f"{names} differ {word}: told apart {times}.")
+            alike = found.differing is not None and pair not in found.differing
+            told = "show no difference" if alike else f"differ {word}: told apart {times}"
+            lines.append(f"{names} {told}.")
     first = [one for one in findings if one.kind not in SCHEMA][:3]
     a, b = set_names(found.farthest)
     lines += [f"From {a} to {b}: {text}" for text in finding_sentences(found.verdict, first)]
