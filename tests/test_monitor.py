@@ -120,7 +120,7 @@ def test_a_window_says_what_compare_says_to_the_digit(profile, later):
     found = monitor(profile, later, details="all")
     for window in found.windows[1:4]:
         pair = compare(
-            profile.kept_rows, of_window(later, window), name_a="usual", name_b=window.label
+            profile.kept_rows, of_window(later, window), name_a="usual", name_b=str(window)
         )
         assert (window.size, window.size.low, window.p) == (pair.size, pair.size.low, pair.p)
         assert window.findings == pair.findings
@@ -133,7 +133,7 @@ def test_what_a_window_and_its_comparison_both_found_is_there_once(profile, late
     day.loc[day.index[0], "dew"], day["temp"] = np.inf, day["temp"] + 30
     window = monitor(profile, pd.concat([day, day[:20]])).windows[0]
     pair = compare(profile.kept_rows, of_window(pd.concat([day, day[:20]]), window),
-                   name_a="usual", name_b=window.label)  # fmt: skip
+                   name_a="usual", name_b=str(window))  # fmt: skip
     assert {"only in", "absurd", "repeated rows", "mean"} <= {one.kind for one in pair.findings}
     assert window.findings == pair.findings
 
@@ -472,8 +472,8 @@ def test_other_mistakes_get_one_sentence(profile, usual, later, tmp_path):
 def same(found, again):
     """All but for rounding: sums may be taken in another order."""
     for a, b in zip(found.windows, again.windows, strict=True):
-        assert (a.label, a.rows, a.size, a.p, a.findings) == (
-            b.label, b.rows, b.size, b.p, b.findings,
+        assert (str(a), a.rows, a.size, a.p, a.findings) == (
+            str(b), b.rows, b.size, b.p, b.findings,
         )  # fmt: skip
         np.testing.assert_allclose(a.level, b.level, rtol=1e-9)
     assert [one.to_dict() for one in found.episodes] == [one.to_dict() for one in again.episodes]
@@ -494,7 +494,7 @@ def test_profiles_and_monitorings_survive_the_file(profile, later, tmp_path):
     pair = compare(tmp_path / "usual.cospan", of_window(later, found.windows[-1]))
     assert pair.size == found.windows[-1].size
     assert compare(profile, of_window(later, found.windows[-1])).p == pair.p
-    assert list(found.to_frame()["window"]) == [w.label for w in found.windows]
+    assert list(found.to_frame()["window"]) == [str(w) for w in found.windows]
 
 
 def test_damaged_and_foreign_files_give_one_sentence(profile, later, tmp_path):

@@ -85,7 +85,7 @@ def test_triangles_merge_like_their_rows():
     assert both.scatter.shape == (20, 20)
     assert np.all(np.tril(both.scatter, -1) == 0)
     assert_allclose(both.scatter.T @ both.scatter, whole.scatter_about(), rtol=1e-9, atol=1e-9)
-    assert both.trace == pytest.approx(whole.trace)
+    assert both.trace == pytest.approx(whole.moments.trace)
 
 
 @pytest.mark.parametrize("exact", [True, False])
