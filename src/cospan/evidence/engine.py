@@ -237,8 +237,8 @@ def shift_test(
     """Test whether the rows of A and of B come from one distribution: the verdict, without a size.
 
     The means of many functions of a row are compared with those of relabelled rows. The p-value
-    is exact whatever the distribution, the sizes and the dimension: under "no shift" it falls
-    below 0.05 in 5 % of the cases. The units of the columns do not matter.
+    of independent rows is valid whatever the distribution, the sizes and the dimension: under "no
+    shift" it falls below 0.05 in at most 5% of the cases. The units of the columns do not matter.
 
     Parameters
     ----------
