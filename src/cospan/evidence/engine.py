@@ -99,9 +99,10 @@ def find_changes(
     table = feature_table(columns, read, found)
     quality, shares = check_quality(table, profiles), _shares(frame, found, texts)
     ahead = (Finding(one.kind, one.column, one.second, str(one).rstrip(".")) for one in schema)
+    findings = tuple(replace(one, sets=set_names) for one in (*ahead, *found.findings))
     return replace(
         found, columns=table, quality=quality, auc=auc, shares=shares, sets=set_names,
-        findings=(*ahead, *found.findings),
+        findings=findings,
     )  # fmt: skip
 
 
@@ -161,7 +162,8 @@ def find(
     over_all = _of_all_rows(functions, *values)
     sampled = sizes != tuple(map(len, kept)) and groups is None
     clear = max(map(abs, over_all.values()), default=0.0) > CLEARLY
-    counts = [FIRST, permutations] if permutations > FIRST and not clear else [permutations]
+    few = permutations > FIRST and not clear and not repeated
+    counts = [FIRST, permutations] if few else [permutations]
     for permutations in counts:
         labellings = Labellings.draw(*sizes, permutations, seed, groups)
         evidence = weigh(functions, labellings, over_all if sampled else {})
@@ -212,7 +214,7 @@ def _smallest_seen(
     for x, y in zip(*values, strict=True):
         name, both = functions.names[x.column], np.concatenate([x.values, y.values])
         known = both[~np.isnan(both)]
-        if name in found or not len(known):
+        if name in found or not len(known) or not x.related:
             continue
         error = float(needed[x.column]) * math.sqrt(len(both) / (len(x.values) * len(y.values)))
         share = 1 - len(known) / len(both)

@@ -306,9 +306,7 @@ def _correlations(rows: RowFunctions, labellings: Labellings) -> tuple[list[Func
     apart = column[i] != column[j]
     i, j = i[apart], j[apart]
     means = labellings.means(G)
-    within = [
-        square - mean**2 for mean, square in zip(means, labellings.means(G**2), strict=True)
-    ]
+    within = [square - mean**2 for mean, square in zip(means, labellings.means(G**2), strict=True)]
     varies = np.minimum(*within) > LEAST_WITHIN  # what one set lacks has no relation
     spreads = [varies / np.sqrt(np.maximum(one, LEAST_WITHIN)) for one in within]
     Z = np.empty((len(i), len(labellings.labels)), np.float32)
