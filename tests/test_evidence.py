@@ -716,7 +716,7 @@ def test_findings_are_plain_data():
     rows = [one.to_dict() for one in compare(A, B).findings]
     again = json.loads(json.dumps(rows, allow_nan=False))
     assert [row["kind"] for row in again] == ["mean", "missing"]
-    assert {*again[0], "sets"} == set(Finding.__dataclass_fields__)
+    assert {*again[0], "sets", "of"} == set(Finding.__dataclass_fields__)
 
 
 SENTENCES = {

@@ -98,12 +98,38 @@ def find_changes(
             )  # fmt: skip
     table = feature_table(columns, read, found)
     quality, shares = check_quality(table, profiles), _shares(frame, found, texts)
-    ahead = (Finding(one.kind, one.column, one.second, str(one).rstrip(".")) for one in schema)
-    findings = tuple(replace(one, sets=set_names) for one in (*ahead, *found.findings))
+    usual = _absurd_in_both(schema, set_names, frame.geometry.sizes)
+    ahead, odd = (
+        [Finding(one.kind, one.column, one.second, str(one).rstrip(".")) for one in schema
+         if (one in usual) is in_both]
+        for in_both in (False, True)
+    )  # fmt: skip
+    kinds = {one.name: one.kind for one in table}
+    findings = tuple(
+        replace(one, sets=set_names, of=kinds.get(one.column, "number"))
+        for one in (*ahead, *found.findings)
+    )
     return replace(
-        found, columns=table, quality=quality, auc=auc, shares=shares, sets=set_names,
+        found, columns=table, quality=(*quality, *odd), auc=auc, shares=shares, sets=set_names,
         findings=findings,
     )  # fmt: skip
+
+
+def _absurd_in_both(
+    schema: Sequence[SchemaChange], names: tuple[str, str], rows: Floats
+) -> list[SchemaChange]:
+    """Absurd values of which both sets have about as many: odd, and no change."""
+    held: dict[str, dict[str, SchemaChange]] = {}
+    for one in schema:
+        if one.kind == "absurd":
+            held.setdefault(one.column, {})[one.sets[0]] = one
+    found: list[SchemaChange] = []
+    for both in held.values():
+        if {*names} <= both.keys():
+            x, y = (both[name].counts[0] for name in names)
+            if abs(share_z(x, max(x, rows[0]), y, max(y, rows[1]))) < REPEATED:
+                found += both.values()
+    return found
 
 
 def joined_keys(keys: Sequence[Keys | None]) -> Keys | None:

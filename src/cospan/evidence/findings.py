@@ -18,6 +18,7 @@ from cospan.base.tables import plain
 from cospan.base.types import Bools, Floats, Record
 
 from .blame import KOLMOGOROV, Blamed
+from .columns import TEXT
 from .functions import (
     OTHER,
     OWN,
@@ -83,7 +84,9 @@ class Finding:
     part: str = ""
     beyond: float = math.nan  # the share of B's values that are outside the range of A's
     levels: tuple[str, ...] = ()  # that one set alone has; examples of A's writing and of B's
-    sets: tuple[str, str] = field(default=("A", "B"), compare=False, repr=False)  # their names
+    #: What the sets are called, and the kind of the column: how it reads, not what it says
+    sets: tuple[str, str] = field(default=("A", "B"), compare=False, repr=False)
+    of: str = field(default="number", compare=False, repr=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -94,13 +97,12 @@ class Finding:
     def __str__(self) -> str:
         from cospan.wording.findings import sentence
 
-        return sentence(self, self.sets)
+        return sentence(self, self.sets, self.of)
 
     def to_dict(self) -> Record:
         """Plain types only; what does not apply is None."""
         found = dict(plain(self))
-        del found["sets"]
-        return found
+        return {name: value for name, value in found.items() if name not in ("sets", "of")}
 
 
 def described(
@@ -305,7 +307,7 @@ def check_quality(
     in both), ``"writing"`` (`levels` has an example of A's and of B's) and ``"times"`` (that do not
     overlap: the last of one set and the first of the other).
     """
-    found = [note for one in features for note in _constant(one)]
+    found = [note for one in features if one.kind != TEXT for note in _constant(one)]
     first, second = profiles or ({}, {})
     for name, a in first.items():
         found += _of_profiles(a, second[name]) if name in second else ()
