@@ -265,18 +265,22 @@ def _steps(
 ) -> None:  # fmt: skip
     """Values side by side: A filled, B as a line; with gaps between what has no order.
 
-    The last values are said where there is room at the right.
+    The last values are said where there is room at the right. Bars stand on 0.
     """
     high, step = max(map(max, values)), (made.width - right) / len(labels)
+    if gap:
+        low, high = min(0.0, *map(min, values)), max(0.0, high)
     last = []
     for side, look in zip(values, ("fa", "lb"), strict=True):
-        ups = [bottom - (bottom - 2) * (value - low) / ((high - low) or 1.0) for value in side]
+        *ups, zero = (
+            bottom - (bottom - 2) * (value - low) / ((high - low) or 1.0) for value in (*side, 0.0)
+        )
         last.append(ups[-1])
         if not gap:
             steps = "".join(f"V{y:.1f}h{step:.2f}" for y in ups)
             made.path(f"M0 {bottom:g}{steps}V{bottom:g}", look)
             continue
-        foot = f"V{bottom:g}h-{step - 2 * gap:.1f}z" if look == "fa" else ""
+        foot = f"V{zero:g}h-{step - 2 * gap:.1f}z" if look == "fa" else ""
         tops = (f"M{k * step + gap:.1f} {y:.1f}h{step - 2 * gap:.1f}" for k, y in enumerate(ups))
         made.path("".join(f"{d}{foot}" for d in tops), look)
     made.path(f"M0 {bottom + 0.5:g}H{made.width - right:g}", "ax2")
@@ -351,16 +355,16 @@ def _averages(x: Floats, y: Floats, edges: Floats) -> Floats:
 
 
 def usual_range(
-    value: float, usual: Sequence[tuple[float, float]], names: Names, words: Words
+    value: float, usual: Sequence[tuple[float, float]], looks: Names, names: Names, words: Words
 ) -> Chart:
     """A value against what is usual in two sets: bars, and a mark that may lie beyond them."""
     low, high = min(ends[0] for ends in usual), max(ends[1] for ends in usual)
     low, room = low - 0.12 * ((high - low) or 1.0), 1.24 * ((high - low) or 1.0)
     rows = []
-    for k, (ends, name) in enumerate(zip(usual, names, strict=True)):
+    for ends, look, name in zip(usual, looks, names, strict=True):
         start, end = ((v - low) / room for v in ends)
         said = f"{name} {words(ends[0])} to {words(ends[1])}"
-        rows.append(("", [Mark("fb lb" if k else "fa", start, end, 6, said)], ""))
+        rows.append(("", [Mark(look, start, end, 6, said)], ""))
     made = lanes(f"{words(value)}, and what is usual", rows, 128, 10, left=4, right=12)
     at = (value - low) / room
     if 0 <= at <= 1:
@@ -371,12 +375,16 @@ def usual_range(
 
 
 def made_of(shares: Mapping[str, float]) -> Chart:
-    """What the difference is made of, as one bar; the words are beside it."""
+    """What the difference is made of, as one bar with words below where there is room."""
     said = [f"{share_text(share)} {name}" for name, share in shares.items()]
     starts = [0.0, *itertools.accumulate(shares.values())]
     marks = [Mark(f"p{k}", starts[k], max(starts[k + 1] - 0.004, starts[k]), 24, words)
              for k, words in enumerate(said)]  # fmt: skip
-    return lanes(", ".join(said), [("", marks, "")], 1088, 24).chart()
+    made = lanes(", ".join(said), [("", marks, "")], 1088, 24, below=20, scaled=True)
+    for start, share, words in zip(starts, shares.values(), said, strict=False):
+        if 1088 * share > LETTER * len(words):
+            made.text(1088 * start, 40, words)
+    return made.chart()
 
 
 def seen_from(items: Sequence[tuple[str, float, str]]) -> Chart:

@@ -24,13 +24,13 @@ from cospan.base.types import Floats
 from cospan.comparison import Comparison
 from cospan.evidence import OTHER, FeatureChange, PairChange
 from cospan.wording.findings import SHARED, TIMES, sentence, set_labels, value_text
-from cospan.wording.results import changed_in, nameless, smallest_words
+from cospan.wording.results import changed_in, compared, nameless, only_repeated, smallest_words
 
 from . import charts
 from .document import Cell, Chart, Figure, Figures, Fold, Section, table
 
 #: Columns that are listed, and those of them without a change.
-MOST_COLUMNS, MOST_STILL = 40, 12
+MOST_COLUMNS, MOST_STILL = 40, 20
 #: Relations with a picture, by how much those changed at least, and columns over many sets.
 PICTURED, CLEAR, MOST_FIGURES = 3, 0.05, 24
 #: The kind of rows to check that no set finds usual.
@@ -66,6 +66,7 @@ class Subject:
         self.looks = (charts.LOOKS * len(found.names))[: len(found.names)]
         self.many, self.pictures = len(found.names) > 2, found.image_shape is not None
         self.named = not nameless(found.verdict)  # columns say something
+        self.calm = not found.verdict.differs or only_repeated(found.verdict)
 
     @cached_property
     def sides(self) -> dict[str, Side]:
@@ -77,6 +78,17 @@ class Subject:
                 values = tuple(one.values for one in own)
                 sides[column.name] = Side(column.kind, values, own[0].levels)
         return sides
+
+    def values(self, name: str, where: tuple[str, str] | None = None) -> list[Floats]:
+        """A column in two sets; `where` keeps the rows with one level of another column."""
+        own, other = self.sides[name], self.sides.get(where[0]) if where else None
+        if where is None or other is None or other.levels is None:
+            return list(own.values[:2])
+        pairs, code = (
+            zip(own.values[:2], other.values[:2], strict=True),
+            other.levels.index(where[1]),
+        )
+        return [values[codes == code] for values, codes in pairs]
 
     @cached_property
     def examples(self) -> list[Example]:
@@ -128,10 +140,10 @@ def columns_section(subject: Subject) -> Section:
     found, names = subject.found, subject.names
     heads = {"Column": "name", "Distribution": "chart",
              f"{names[0]} → {names[1]}": "pair",
-             "In words" if found.verdict.differs else "Would be seen from": "words",
+             "Would be seen from" if subject.calm else "In words": "words",
              "p ↕": "number"}  # fmt: skip
-    features, n = found.features.rows, len(found.features.changed)
-    title = f"{n:,} of {plural(len(features), 'column')} changed" if n else "No column changed"
+    features, n = compared(found.verdict), len(found.features.changed)
+    title = "Columns, changed ones first" if n else "No column changed"
     shown = features[: min(MOST_COLUMNS, n + MOST_STILL)]
     lead = "Histograms run from the 1st to the 99th percentile. Hover for values."
     if len(shown) < len(features):
@@ -143,7 +155,7 @@ def columns_section(subject: Subject) -> Section:
 def _column(one: FeatureChange, subject: Subject) -> tuple[Cell | Chart | str | None, ...]:
     found, p = subject.found, one.p_adjusted
     words = "" if one.finding is None else sentence(one.finding, found.verdict.sets, one.kind)
-    if not found.verdict.differs:  # then nothing is to be said of changes
+    if subject.calm:  # then nothing is to be said of changes
         words = seen_from(one, found)[1]
     sign = p_sign(p, found.verdict.n_permutations).removeprefix("= ") if p == p else ""
     return one.name, _distribution(one, subject), values_of(one), words, Cell(sign, value=p)
@@ -270,7 +282,7 @@ def _over_sets(name: str, times: int, subject: Subject) -> Figure:
     if side.levels is not None:
         shares = {x: [one.levels.get(x, 0.0) for one in held] for one in held for x in one.levels}
         shares = shares or {side.levels[-1]: [one.mean for one in held]}  # a truth value
-        level = max(shares, key=lambda x: max(shares[x]) - min(shares[x]))
+        level = max(shares, key=lambda x: (x != OTHER, max(shares[x]) - min(shares[x])))
         name, words = f"{name} = {level}", share_text
         rows += [(share, 0.0, share, share, share) for share in shares[level]]
     else:
