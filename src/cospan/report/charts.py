@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 from cospan.base.text import cut_middle, share_text
-from cospan.base.tolerance import NOT_ZERO
 from cospan.base.types import Floats
 from cospan.evidence import Size
 
@@ -161,19 +160,6 @@ def hills(scores: Sequence[Floats], names: Names) -> Chart:
     return made.chart()
 
 
-def cloud(x: Floats, y: Floats, own: Sequence[int], said: Sequence[str], names: Names) -> Chart:
-    """Rows of two sets as dots: the farther apart the clouds, the larger the difference."""
-    made = Drawing(440, 272, f"Rows of {names[0]} (filled) and {names[1]} (rings)", scaled=True)
-    places = np.stack([x, -y])
-    low, high = np.quantile(places, ENDS, axis=1, keepdims=True)
-    part = (np.clip(places, low, high) - low) / np.maximum(high - low, NOT_ZERO)
-    for left, top, k, words in zip(*(8 + part * [[424], [232]]).tolist(), own, said, strict=True):
-        made.dot(left, top, 3.5, "ring" if k else "da", words)
-    a, b = (cut_middle(name, 18) for name in names)
-    made.ends(266, f"← looks like {a}", f"looks like {b} →")
-    return made.chart()
-
-
 def _smooth(values: Floats, grid: Floats, spread: float) -> Floats:
     """A smooth density on a grid; mass beyond the ends is mirrored by what is missing there."""
     edges = np.linspace(grid[0], grid[-1], 257)
@@ -296,7 +282,7 @@ def _steps(
 
 def bars(values: Sequence[float], names: Names, words: Words, title: str) -> Chart:
     """One bar a set, A filled and B outlined, with its value."""
-    top, shown = max(map(abs, values)) or 1.0, [cut_middle(name, 12) for name in names]
+    top, shown = max(map(abs, values)) or 1.0, [cut_middle(name, 15) for name in names]
     rows = [(name, [Mark("fb lb" if k else "fa", 0, abs(value) / top, 18)], words(value))
             for k, (name, value) in enumerate(zip(shown, values, strict=True))]  # fmt: skip
     left = 10 + 7 * max(map(len, shown))
@@ -375,16 +361,12 @@ def usual_range(
 
 
 def made_of(shares: Mapping[str, float]) -> Chart:
-    """What the difference is made of, as one bar with words below where there is room."""
+    """What the difference is made of, as one bar."""
     said = [f"{share_text(share)} {name}" for name, share in shares.items()]
     starts = [0.0, *itertools.accumulate(shares.values())]
-    marks = [Mark(f"p{k}", starts[k], max(starts[k + 1] - 0.004, starts[k]), 24, words)
+    marks = [Mark(f"p{k}", starts[k], max(starts[k + 1] - 0.004, starts[k]), 24, words, words)
              for k, words in enumerate(said)]  # fmt: skip
-    made = lanes(", ".join(said), [("", marks, "")], 1088, 24, below=20, scaled=True)
-    for start, share, words in zip(starts, shares.values(), said, strict=False):
-        if 1088 * share > LETTER * len(words):
-            made.text(1088 * start, 40, words)
-    return made.chart()
+    return for_phones(lambda w: lanes(", ".join(said), [("", marks, "")], w, 24).chart())
 
 
 def seen_from(items: Sequence[tuple[str, float, str]]) -> Chart:
@@ -415,10 +397,10 @@ def set_map(names: Names, places: Floats) -> Chart:
     xy = (places - middle) * scale + [220, height / 2]
     made = Drawing(440, height, title, scaled=True)
     for side, k in enumerate(np.argsort(xy[:, 0], kind="stable").tolist()):
-        (x, y), look, name = xy[k].tolist(), LOOKS[k % 5], cut_middle(names[k], 16)
+        (x, y), look, name = xy[k].tolist(), LOOKS[k % 5], cut_middle(names[k], 20)
         made.dot(x, y, 7, f"d{look}", names[k])
         above = y <= height / 2 if height > 160 else side % 2 == 0  # neighbours on other sides
-        made.text(min(max(x, 50), 390), y - 15 if above else y + 26, name, f"n x{look}", "middle")
+        made.text(min(max(x, 70), 370), y - 15 if above else y + 26, name, f"n x{look}", "middle")
     return made.chart()
 
 
@@ -426,7 +408,7 @@ def matrix(names: Names, sizes: Floats) -> Chart:
     """All sizes, names on the diagonal."""
     K = len(names)
     cell = 52.0 if K <= 6 else max(22.0, 340.0 / K)
-    made = Drawing(cell * K + 110, cell * K + 4, "How often one row of each is told apart, of 100")
+    made = Drawing(cell * K + 140, cell * K + 4, "How often one row of each is told apart, of 100")
     for i in range(K):
         for j in range(i):
             size = float(sizes[i, j])
@@ -435,7 +417,7 @@ def matrix(names: Names, sizes: Floats) -> Chart:
             x, y = (j + 0.5) * cell, (i + 0.5) * cell + 4
             times = ">99" if 0.995 <= size < 1 else f"{100 * size:.0f}"
             made.text(x, y, times, f"n t{level}", "middle")
-        name = cut_middle(names[i], 15)
+        name = cut_middle(names[i], 20)
         made.text(i * cell + 6, (i + 0.5) * cell + 4, name, f"n x{LOOKS[i % 5]}")
     return made.chart()
 
@@ -454,5 +436,5 @@ def over_sets(names: Names, rows: Sequence[tuple[float, ...]], words: Words, tit
                 Mark(f"q{look}", at[1], at[2], 8, said),
                 Mark(f"d{look}", at[0], None, 9, said),
             ]
-        found.append((cut_middle(name, 14), marks, words(row[0]) if row[0] == row[0] else "none"))
-    return lanes(title, found, 352, left=104, right=64).chart()
+        found.append((cut_middle(name, 18), marks, words(row[0]) if row[0] == row[0] else "none"))
+    return lanes(title, found, 352, left=128, right=64).chart()

@@ -66,6 +66,7 @@ class Subject:
         self.looks = (charts.LOOKS * len(found.names))[: len(found.names)]
         self.many, self.pictures = len(found.names) > 2, found.image_shape is not None
         self.named = not nameless(found.verdict)  # columns say something
+        self.thing = "picture" if self.pictures else "row"
         self.calm = not found.verdict.differs or only_repeated(found.verdict)
 
     @cached_property
@@ -81,14 +82,11 @@ class Subject:
 
     def values(self, name: str, where: tuple[str, str] | None = None) -> list[Floats]:
         """A column in two sets; `where` keeps the rows with one level of another column."""
-        own, other = self.sides[name], self.sides.get(where[0]) if where else None
-        if where is None or other is None or other.levels is None:
-            return list(own.values[:2])
-        pairs, code = (
-            zip(own.values[:2], other.values[:2], strict=True),
-            other.levels.index(where[1]),
-        )
-        return [values[codes == code] for values, codes in pairs]
+        own, other = self.sides[name].values[:2], self.sides.get(where[0]) if where else None
+        if not where or not other or not other.levels:
+            return list(own)
+        code = other.levels.index(where[1])
+        return [x[y == code] for x, y in zip(own, other.values[:2], strict=True)]
 
     @cached_property
     def examples(self) -> list[Example]:
@@ -267,7 +265,7 @@ def over_sets_section(subject: Subject) -> Iterator[Section]:
     title = "No column differs between the sets"
     if times:
         first = " and ".join(map(quoted, list(times)[:2]))
-        title = f"{first} differ{'s' if len(times) == 1 else ''} most"
+        title = f"{first} differ most" if len(times) > 1 else f"Only {first} differs"
     lead = "Dot: average or share; band: middle half; line: 5th to 95th percentile."
     yield Section("columns", "Columns", title, lead, (Figures(tuple(figures)),))
 
@@ -294,4 +292,7 @@ def _over_sets(name: str, times: int, subject: Subject) -> Figure:
     text = f"changed in {times} of {plural(len(found.by_size), 'pair')}" if times else "no change"
     if middles and words(middles[0]) != words(middles[-1]):
         text = f"{words(middles[0])} to {words(middles[-1])}; {text}"
+    if side.levels is None and side.kind == "number" and middles:
+        places = max(len(number(middle).partition(".")[2]) for middle in middles)
+        words = f"{{:,.{places}f}}".format if places else number  # all with as many
     return Figure(name, text, charts.over_sets(subject.names, rows, words, name))

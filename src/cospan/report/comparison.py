@@ -12,8 +12,8 @@ from cospan.base.text import cut_middle, listed, number, plural, quoted, share_t
 from cospan.comparison import Comparison, RowToCheck
 from cospan.evidence import IN_BOTH, Finding, size_word
 from cospan.wording import results
-from cospan.wording.findings import SCHEMA, finding_sentences, sentence, set_labels, value_text
-from cospan.wording.results import SHOWN, made_of_sentence, of_hundred
+from cospan.wording.findings import finding_sentences, sentence, set_labels, value_text
+from cospan.wording.results import SHOWN, made_of_sentence, of_hundred, schema_sentences
 
 from . import charts
 from .columns import (
@@ -38,6 +38,7 @@ from .document import (
     Key,
     Notes,
     Section,
+    Table,
     made_section,
     table,
 )
@@ -48,9 +49,6 @@ MOST_DRAWN = 21
 MOST_MAPPED = 6  # more sets are no map
 #: Findings that a card has; columns of the band where nothing changed; rows named as examples.
 FINDINGS, BAND, EXAMPLES = 5, 14, 3
-DOTS = 400  # rows that are drawn
-#: Columns of one set alone that the lead names.
-MOST_SCHEMA = 2
 #: Kinds of findings whose values are shares.
 SHARES = ("level", "value", "missing", "rounding", "identity", "copy")
 #: Rows that are listed, of each kind.
@@ -80,7 +78,6 @@ def comparison_document(found: Comparison, command: str | None, files: Sequence[
         sections += [columns_section(subject), *relations_section(subject)]
     else:
         things = "pixels" if subject.pictures else "columns"
-        sections += [] if subject.pictures or subject.calm else [_examples(subject)]
         single = columns_section(subject).blocks
         more.append(Fold(f"Single {things}", "those that differ most", single))
     if not subject.pictures:
@@ -97,17 +94,17 @@ def comparison_document(found: Comparison, command: str | None, files: Sequence[
 
 
 def _pair_parts(subject: Subject) -> Iterator[Section]:
-    """A card for every pair that was tested, others folded: of those that differ (of all, where
-    none does) the farthest and the closest are open."""
+    """A card for every pair that was tested: of those that differ two are open, others folded."""
     found, folds = subject.found, []
     pairs = found.by_size if found.differing is not None else ()
-    shown, words = found.differing or pairs, ("Farthest", "Closest")
-    if len(shown) < len(pairs):
-        words = "Differs most", "Differs least" if len(shown) > 1 else "Differs"
-    opened = dict(zip(dict.fromkeys((shown[0], shown[-1])) if shown else (), words, strict=False))
+    shown = found.differing or pairs
+    words = "Least different", "Most different"
+    opened = dict(zip((*shown[-1:], *shown[:1]), words, strict=False))
     for i, j in pairs:
         pair = Subject(found.pair(i, j))
         card = pair_card(pair)._replace(looks=subject.looks[i] + subject.looks[j], keys=())
+        if pair.found.verdict.differs and (i, j) not in shown:  # alone it would
+            card = card._replace(lead="Not beyond chance among so many pairs.", points=())
         word = opened.get((i, j))
         if word is not None:
             yield Section(pair_id(i, j), word, f"{word}: {card.title}", card.lead, (card,))
@@ -130,14 +127,13 @@ def pair_card(subject: Subject) -> Card:
     elif subject.calm:
         side = _band(subject) if subject.named else ()
     elif not subject.named:
-        side = (_cloud(subject),)
-    label = SHOWN.format("picture of each" if subject.pictures else "row from each set")
+        side = (_examples(subject),)
+    label = SHOWN.format(f"{subject.thing} from each set")
     words = results.interval_words(found.size)
     big = Fact(label, f"{of_hundred(found.size)} times in 100", words)
     logs = [np.log(group.weights + 1e-9) for group in found.groups]
     hills = charts.hills([log[:, 1] - log[:, 0] for log in logs], subject.names)
-    schema = results.schema_sentences(found.verdict, MOST_SCHEMA)
-    lead = " ".join([*schema, results.columns_lead(found)])
+    lead = " ".join([*schema_sentences(found.verdict, 2), results.columns_lead(found)])
     drawn = hills, charts.ruler(found.size)
     return Card(results.headline(found), lead, _keys(subject), big, drawn,
                 tuple(_points(subject)), side, side_first=subject.pictures)  # fmt: skip
@@ -150,11 +146,8 @@ def many_card(subject: Subject) -> Card:
     if not subject.pictures and len(names) <= MOST_MAPPED and found.map is not None:
         text = "The farther apart two dots, the easier their rows are told apart."
         side = [Figure("The sets on a map.", text, charts.set_map(names, found.map))]
-    thing = "picture" if subject.pictures else "row"
-    drawn = charts.matrix(names, found.size_matrix)
-    second = Figure(
-        f"How often one {thing} of each is told apart,", "of 100 (guessing: 50).", drawn
-    )
+    text = f"How often one {subject.thing} of each is told apart,"
+    second = Figure(text, "of 100 (guessing: 50).", charts.matrix(names, found.size_matrix))
     title = results.headline(found)
     said = [line for line in results.comparison_sentences(found) if line != title]
     points, lead = tuple(map(Figure, said)), results.sets_lead(found)
@@ -163,8 +156,7 @@ def many_card(subject: Subject) -> Card:
 
 def _keys(subject: Subject) -> tuple[Key, ...]:
     """The sets, as they look on the page."""
-    thing = "picture" if subject.pictures else "row"
-    sizes = [plural(group.total, thing) for group in subject.found.groups]
+    sizes = [plural(group.total, subject.thing) for group in subject.found.groups]
     return tuple(map(Key, subject.names, subject.looks, sizes))
 
 
@@ -174,9 +166,7 @@ def _keys(subject: Subject) -> tuple[Key, ...]:
 def _points(subject: Subject) -> Iterator[Figure]:
     """The first findings with their charts; without names only repeated rows."""
     verdict = subject.found.verdict
-    findings = [one for one in verdict.findings if one.kind not in SCHEMA
-                and (subject.named or not one.column)]  # fmt: skip
-    for one in () if results.only_repeated(verdict) else findings[:FINDINGS]:
+    for one in () if results.only_repeated(verdict) else results.told(verdict)[:FINDINGS]:
         chart, text = _finding_chart(one, subject)
         (words,) = finding_sentences(verdict, [one])
         yield Figure(words, text, chart)
@@ -193,7 +183,7 @@ def _finding_chart(one: Finding, subject: Subject) -> tuple[Chart | None, str]:
         return charts.bars((one.a, one.b), names, words, title), text
     if one.kind == "inside":
         return charts.bars((one.a, one.b), names, number, title), f"Averages of {one.column} there."
-    if side is None:
+    if side is None or "missing" in (one.part, one.detail):  # gaps are no values
         return None, text
     values = subject.values(one.column, one.where)
     if one.kind in ("given", "scatter", "relation"):
@@ -221,17 +211,7 @@ def _band(subject: Subject) -> tuple[Block, ...]:
     return (Figure(title, caption, charts.seen_from(items[:BAND])),) if items else ()
 
 
-def _cloud(subject: Subject) -> Figure:
-    """Where columns say nothing: rows by their score, and by how usual they are."""
-    rows = subject.examples[:: 1 + len(subject.examples) // DOTS]
-    across = np.array([np.log((one.score + 1e-9) / (1 - one.score + 1e-9)) for one in rows])
-    up = np.array([one.usual for one in rows])
-    said = [f"{one.id} of {subject.names[one.own]}" for one in rows]
-    drawn = charts.cloud(across, up, [one.own for one in rows], said, subject.names)
-    return Figure("Each dot is a row.", "At the bottom: rows that are unusual for both.", drawn)
-
-
-def _examples(subject: Subject) -> Section:
+def _examples(subject: Subject) -> Table:
     """The clearest rows of each set, and those in between."""
     found, (a, b) = subject.examples, subject.names
     middle = sorted(found, key=lambda one: abs(one.score - 0.5))[:EXAMPLES]
@@ -243,9 +223,7 @@ def _examples(subject: Subject) -> Section:
             like = f"{share_text(max(one.score, 1 - one.score))} {b if one.score > 0.5 else a}"
             own = Cell(subject.names[one.own], f"key {'ab'[one.own]}")
             rows.append((word if k == 0 else "", cut_middle(str(one.id), 18), own, like))
-    listed_ = table({"Example": "name", "Row": "", "Set": "", "Looks like": ""}, rows)
-    title = f"From the clearest {a} to the clearest {b}"
-    return Section("examples", "Examples", title, "", (listed_,))
+    return table({"Example": "name", "Row": "", "Set": "", "Looks like": ""}, rows)
 
 
 # ---- facts -------------------------------------------------------------------------------------
@@ -253,8 +231,7 @@ def _examples(subject: Subject) -> Section:
 
 def _facts(subject: Subject, notes: Sequence[tuple[str, str]]) -> Iterator[Fact]:
     """How sure (of many sets of the farthest pair), what changed, rows to check, quality."""
-    found, many = subject.found, subject.many
-    first = results.first_pair(found) if many else found
+    found, many, first = subject.found, subject.many, results.first_pair(subject.found)
     p, n = first.p, first.verdict.n_permutations
     said = " and ".join(set_labels(first.names)) if many else plural(n, "relabelling")
     tested = (f"p {p_sign(p, n)}", said) if p == p else ("no test", "few rows")
@@ -265,24 +242,21 @@ def _facts(subject: Subject, notes: Sequence[tuple[str, str]]) -> Iterator[Fact]
     text = f"look like {'another' if many else 'the other'} set"
     if neither or not rows:
         text = f"{neither or 'none'} unlike {'any set' if many else 'both sets'}"
-    thing = "Pictures" if subject.pictures else "Rows"
-    yield Fact(f"{thing} to check", f"{len(rows):,}", text, "rows" if rows else "")
+    yield Fact(
+        f"{subject.thing.capitalize()}s to check", f"{len(rows):,}", text, "rows" if rows else ""
+    )
     about = notes[0][0].lower() if notes else "nothing odd"
     yield Fact("Data quality", plural(len(notes), "note"), about, "quality" if notes else "")
 
 
 def _facts_of_pair(subject: Subject) -> Iterator[Fact]:
-    """How many columns and relations changed, or what would have been seen."""
+    """How many columns and relations changed."""
     found, features = subject.found, subject.found.features
     what = "Pixels changed" if subject.pictures else "Columns changed"
     counts = f"{len(features.changed):,} of {len(results.compared(found.verdict)):,}"
     yield Fact(what, counts, "all tested together", "columns" if subject.named else "made")
     pairs = found.feature_pairs.changed
-    if subject.calm:
-        steps = [one.deviations for one in found.verdict.smallest.values()]
-        least = f"{number(float(np.nanmedian(steps)), 2)} sd" if steps else "unknown"
-        yield Fact("Smallest visible change", least, "of one column, 4 times in 5")
-    elif pairs and subject.named:
+    if pairs and subject.named:
         first = f"{quoted(pairs[0].first)} and {quoted(pairs[0].second)} first"
         yield Fact("Relations changed", f"{len(pairs):,}", first, "relations")
 
@@ -315,8 +289,7 @@ def pairs_section(subject: Subject) -> Section:
     heads = {"Pair": "name", "Size ↕": "number", "95% interval": "number", "How large": "chip",
              "Columns that changed, most first": "words"}  # fmt: skip
     title = f"{plural(len(rows), 'pair')}, from farthest to closest"
-    thing = "picture" if subject.pictures else "row"
-    lead = f"Times in 100 that one {thing} of each is told apart."
+    lead = f"Times in 100 that one {subject.thing} of each is told apart."
     return Section("pairs", "Pairs", title, lead, (table(heads, rows),))
 
 
@@ -325,27 +298,21 @@ def pairs_section(subject: Subject) -> Section:
 
 def rows_section(subject: Subject) -> Iterator[Section]:
     """Rows to check: of those like no set and of those like another one the first, with why."""
-    rows, many = subject.found.rows, subject.many
+    rows = subject.found.rows
     if not rows:
         return
-    apart = [row for row in rows if row.kind == NO_SET]
-    others = [row for row in rows if row.kind != NO_SET]
-    shown = [
-        row
-        for part in (apart, others)
-        for row in sorted(part[: 2 * MOST_ROWS], key=lambda row: not row.reasons)[:MOST_ROWS]
-    ]
+    kinds = ([row for row in rows if (row.kind == NO_SET) is apart] for apart in (True, False))
+    shown = [row for kind in kinds for row in sorted(
+        kind[: 2 * MOST_ROWS], key=lambda row: subject.named and not row.reasons)[:MOST_ROWS]
+    ]  # fmt: skip
     together = subject.named and not any(row.reasons for row in shown)
     n, heads = len(rows), {"Row": "", "Set": "words", "Looks like": "words", WHY: "words"}
-    said = {f"{len(apart):,} unlike {'any set' if many else 'both sets'}.": apart,
-            f"{len(others):,} like {'another' if many else 'the other'} set.": others,
-            f"{len(shown)} are shown; found.rows has all in Python.": n > len(shown),
-            "No single value of theirs is odd, but how they go together.": together}  # fmt: skip
-    lead = " ".join(text for text, true in said.items() if true)
+    said = [f"{len(shown)} are shown; found.rows has all in Python."] if n > len(shown) else []
+    said += ["No single value of theirs is odd, but how they go together."] if together else []
     title = f"{plural(n, 'row')} {'deserves' if n == 1 else 'deserve'} a look"
     other = "" if together or not subject.named else "no single value, but how they go together"
     blocks = (table(heads, [_row(row, subject, other) for row in shown]),)
-    yield Section("rows", "Rows to check", title, lead, blocks)
+    yield Section("rows", "Rows to check", title, " ".join(said), blocks)
 
 
 def _row(row: RowToCheck, subject: Subject, other: str) -> tuple[Cell | str, ...]:

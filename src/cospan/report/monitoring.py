@@ -6,13 +6,12 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 import numpy as np
 
 from cospan.base.text import cut_middle, listed, number, plural, quoted, share_text
 from cospan.base.tolerance import NOT_ZERO
-from cospan.comparison import Comparison
 from cospan.evidence import Held
 from cospan.monitoring import Episode, Monitoring, Window
 from cospan.wording import results
@@ -38,8 +37,7 @@ from .document import (
     table,
 )
 
-#: Episodes whose windows are cards, columns over time, columns named in a row, sentences of the
-#: lead.
+#: Episodes with cards, columns over time, columns named in a row, sentences of the lead.
 MOST_CARDS, MOST_COLUMNS, NAMED, LEAD = 3, 14, 3, 2
 #: The width that a card has inside, and that of a section.
 CARD, WIDE = 1008.0, 1088.0
@@ -189,8 +187,8 @@ def _window_sections(found: Monitoring) -> Iterator[Section]:
     usual = [float(w.size) for w in found.windows if w.size is not None and not w.alarm]
     cards = []
     for window, word in sorted(shown.values(), key=lambda one: one[0].code):
-        pair = cast("Comparison", window.comparison)
-        sets = results.window_sets(window)
+        assert window.comparison is not None
+        sets, pair = results.window_sets(window), window.comparison
         pair = replace(pair, names=sets, _verdict=replace(pair.verdict, sets=sets))
         card = pair_card(Subject(pair))
         if not pair.verdict.differs:

@@ -24,19 +24,7 @@ from cospan.errors import InputError, needed
 from cospan.monitoring import Monitoring
 
 from .comparison import comparison_document
-from .document import (
-    Block,
-    Card,
-    Document,
-    Figure,
-    Figures,
-    Fold,
-    Notes,
-    Pictures,
-    Section,
-    Table,
-    Text,
-)
+from .document import Card, Chart, Document, Figures, Fold, Notes, Pictures, Section, Table, Text
 from .monitoring import monitoring_document
 
 FOLDER = Path(__file__).parent / "page"
@@ -50,9 +38,8 @@ _ESCAPES = {ord(c): f"\\{c}" for c in "\\`*_[]|#~"}
 _ESCAPES |= {ord("<"): "&lt;", ord(">"): "&gt;", ord("&"): "&amp;"}
 #: What makes an item of a list where a line starts with it.
 _STARTS = re.compile(r"^(\d*)([-+.)](?=\s|$))")
-#: The terminal: lines, findings and lines of facts of the short form; rows of a table.
+#: The terminal: lines, findings and lines of facts (and findings of a further card); rows.
 SHORT, FINDINGS, FACTS, MOST_ROWS = 15, 5, 3, 40
-POINTS = 3  # findings of a card below the first one
 
 Line = tuple[str, str]  # style ("title", "head", "plain", "warn"), text
 
@@ -151,7 +138,7 @@ def _hash(text: str) -> str:
 
 
 def _items(
-    blocks: Iterable[Block], most: int, folded: bool = False
+    blocks: Iterable[object], most: int, folded: bool = False
 ) -> Iterator[tuple[str, list[list[str]]]]:
     """What there is to read, as "text", a "list", or a "table" of at most some rows."""
     for block in blocks:
@@ -170,7 +157,8 @@ def _items(
             yield from _items(inner, most, folded)
         elif isinstance(block, Card):
             yield "text", [[block.lead if block.looks else f"{block.title} {block.lead}"]]
-            yield "list", [[point.title] for point in block.points[:POINTS]]
+            for point in block.points[:FACTS]:
+                yield "list", [[point.title]]
         elif isinstance(block, Table):
             yield "table", block.texts(most)
             if len(block.rows) > most:
@@ -181,8 +169,7 @@ def _items(
 
 
 def markdown(document: Document) -> str:
-    """The card, then the sections while there is room and what has none; how it was made is not
-    said."""
+    """The card, the sections while there is room, and which have none."""
     card = document.card
     found = [f"## {_escaped(card.title)}", "", _escaped(card.lead), ""]
     if card.big is not None:
@@ -200,8 +187,7 @@ def markdown(document: Document) -> str:
             found += part
         elif section.id != "made":
             left.append(section.name)
-    if left:
-        found += [f"Not shown here: {_escaped(', '.join(left))}.", ""]
+    found += [f"Not shown here: {_escaped(', '.join(left))}.", ""] if left else []
     found.append(f"*{_escaped(document.footer)}*")
     return harmless("\n".join(found) + "\n")
 
@@ -211,7 +197,7 @@ def _section(section: Section, most: int) -> Iterator[str]:
     plain = [one for one in section.blocks
              if not isinstance(one, Fold) or isinstance(one.blocks[0], Card)]  # fmt: skip
     items = list(_items(plain or section.blocks, most))
-    if section.lead and not items and not any(isinstance(one, Pictures | Figure) for one in plain):
+    if section.lead and not items and all(isinstance(one, Chart) for one in plain):
         items = [("text", [[section.lead]])]
     yield from (f"### {_escaped(section.title)}", "") if items else ()
     for kind, rows in items:
@@ -222,9 +208,8 @@ def _section(section: Section, most: int) -> Iterator[str]:
                 )
             yield from _rows(rows)
         else:
-            mark = "- " if kind == "list" else ""
             for name, *text in (map(_escaped, row) for row in rows[:MOST_NOTES]):
-                yield f"- **{name}**: {text[0]}" if text else f"{mark}{name}"
+                yield f"- **{name}**: {text[0]}" if text else "- " * (kind == "list") + name
             if len(rows) > MOST_NOTES:
                 yield f"- and {len(rows) - MOST_NOTES:,} more"
         yield ""

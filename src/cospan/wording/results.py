@@ -10,22 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cospan.base.text import chance, listed, number, plural, quoted
-from cospan.evidence import (
-    IN_BOTH,
-    PIXEL,
-    FeatureChange,
-    Size,
-    Smallest,
-    Verdict,
-    plan_from,
-    size_word,
-)  # fmt: skip
+from cospan.base.text import chance, listed, number, plural, quoted, share_text
+from cospan.evidence import IN_BOTH, PIXEL, Size, Smallest, Verdict, plan_from, size_word
 
 from .findings import SCHEMA, SHARED, finding_sentences, sentence, set_names, step_text
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison
+    from cospan.evidence import FeatureChange, Finding
     from cospan.monitoring import Episode, Monitoring, Window
 
 #: Findings that a verdict has a sentence for.
@@ -41,17 +33,23 @@ def verdict_headline(verdict: Verdict) -> str:
         shared = any(one.kind in SCHEMA for one in verdict.findings)
         return f"{a} and {b} show no difference{' in the columns they share' if shared else ''}."
     if only_repeated(verdict):
-        found = [one for one in verdict.findings if one.kind not in SCHEMA]
-        repeated = "; ".join(sentence(one, verdict.sets).removesuffix(".") for one in found)
-        return f"{repeated}; otherwise no difference."
+        repeated = [text.removesuffix(".") for text in finding_sentences(verdict, told(verdict))]
+        return f"{'; '.join(repeated)}; otherwise no difference."
     words = {"none": " only slightly", "unknown": ""}
     return f"{a} and {b} differ{words.get(verdict.size, f' by a {verdict.size} amount')}."
 
 
 def only_repeated(verdict: Verdict) -> bool:
     """Whether sets differ in nothing but rows that repeat others."""
-    found = {one.kind for one in verdict.findings if one.kind not in SCHEMA}
-    return verdict.differs and verdict.size == "none" and found == {"repeated rows"}
+    other = verdict.columns.changed or verdict.size != "none"
+    return verdict.differs and not other and bool(told(verdict))
+
+
+def told(verdict: Verdict) -> list[Finding]:
+    """The findings on what both sets have; of columns without names those on rows alone."""
+    unnamed = nameless(verdict)
+    return [one for one in verdict.findings
+            if one.kind not in SCHEMA and not (unnamed and one.column)]  # fmt: skip
 
 
 def schema_sentences(verdict: Verdict, most: int = MOST_FINDINGS) -> list[str]:
@@ -66,11 +64,7 @@ def schema_sentences(verdict: Verdict, most: int = MOST_FINDINGS) -> list[str]:
 
 def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
     """What columns are not the same; do they differ, how much, in what: most important first."""
-    findings = [one for one in verdict.findings if one.kind not in SCHEMA]
-    if unnamed := nameless(verdict):
-        findings = [one for one in findings if one.kind == "repeated rows"]
-    if only_repeated(verdict):  # the headline says it
-        findings = []
+    findings = [] if only_repeated(verdict) else told(verdict)  # else the headline says it
     lines = [verdict_headline(verdict)]
     if not math.isnan(verdict.pvalue):
         beyond = "This is beyond" if verdict.differs else "There is nothing beyond"
@@ -83,7 +77,7 @@ def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
     lines += finding_sentences(verdict, findings[:MOST_FINDINGS])
     lines += [sentence(one, verdict.sets) for one in verdict.quality if one.kind == "writing"]
     more = len({one.column for one in findings[MOST_FINDINGS:]})
-    if unnamed and verdict.differs:
+    if nameless(verdict) and verdict.differs:
         lines.append(f"{len(verdict.columns.changed):,} of {_counted(verdict)} changed.")
     if more:
         lines.append(f"{plural(more, 'more column')} changed.")
@@ -123,7 +117,7 @@ def made_of_sentence(verdict: Verdict) -> str:
     """Which part of the difference is largest; "" where there is next to none."""
     if not verdict.mostly or (verdict.size == "none" and not verdict.columns.changed):
         return ""
-    share, things = f"{verdict.shares[verdict.mostly]:.0%}", _counted(verdict).split()[1]
+    share, things = share_text(verdict.shares[verdict.mostly]), _counted(verdict).split()[1]
     return f"Most of the change ({share}) is in {MADE_OF[verdict.mostly].format(things)}."
 
 
@@ -176,16 +170,11 @@ def comparison_sentences(found: Comparison) -> tuple[str, ...]:
         return (*verdict_sentences(found.verdict), *filter(None, [aside_sentence(found)]))
     lines, pairs = [headline(found)], apart(found)
     verdict = first_pair(found).verdict
-    findings = [one for one in verdict.findings if one.kind not in SCHEMA]
-    if not pairs or nameless(verdict):
-        findings = [one for one in findings if one.kind == "repeated rows"]
-    told = [f"told apart {of_hundred(found.sizes[p])} times in 100 (guessing: 50)" for p in pairs]
-    if len(set(told)) > 1:
-        for word, k in (("most", 0), ("least", -1)):
-            lines.append(f"{pair_name(found, pairs[k])} differ {word}: {told[k]}.")
-    elif pairs:
-        who = f"{pair_name(found, pairs[0])} are" if len(pairs) == 1 else "Each of them is"
-        lines.append(f"{who} {told[0]}.")
+    findings = [one for one in told(verdict) if pairs or not one.column]
+    times = [f"told apart {of_hundred(found.sizes[p])} times in 100 (guessing: 50)" for p in pairs]
+    words = ("differ most:", "differ least:") if len(set(times)) > 1 else ("are",)
+    for word, k in zip(words, (0, -1) if pairs else (), strict=False):
+        lines.append(f"{pair_name(found, pairs[k])} {word} {times[k]}.")
     a, b = set_names(verdict.sets)
     lines += [f"From {a} to {b}: {text}" for text in finding_sentences(verdict, findings[:3])]
     lines += filter(None, [aside_sentence(found)])
@@ -220,32 +209,29 @@ def headline(found: Comparison) -> str:
     if len(found.names) == 2:
         return verdict_headline(found.verdict)
     pairs, differing = found.by_size, apart(found)
+    large, n = sum(size_word(found.sizes[pair]) == "large" for pair in differing), len(pairs)
     if not differing:
-        return f"None of the {len(pairs):,} pairs shows a difference."
-    large = sum(size_word(found.sizes[pair]) == "large" for pair in differing)
+        return f"None of the {n:,} pairs shows a difference."
     if found.differing is None and size_word(found.sizes[pairs[-1]].low) != "large":
         low, high = (of_hundred(found.sizes[pair]) for pair in (pairs[-1], pairs[0]))
-        return f"The {len(pairs):,} pairs are told apart {low} to {high} times in 100."
+        return f"The {n:,} pairs are told apart {low} to {high} times in 100."
     if len(differing) == 1:
-        who = f"Of {len(pairs):,} pairs only {pair_name(found, differing[0])} differ"
-        return f"{who}{', by a large amount' if large else ''}."
-    if len(differing) == large == len(pairs):
-        return f"All {large:,} pairs differ by a large amount."
-    who = f"{len(differing):,} of" if len(differing) < len(pairs) else "All"
-    much = f"; {large:,} by a large amount" if large else ""
-    return f"{who} {len(pairs):,} pairs differ{much}."
+        return f"Of {n:,} pairs only {pair_name(found, differing[0])} differ."
+    who = "All" if len(differing) == n else f"{len(differing):,} of"
+    much = "" if large == n else f"; {large:,}"
+    return f"{who} {n:,} pairs differ{f'{much} by a large amount' if large else ''}."
 
 
 def columns_lead(found: Comparison) -> str:
     """The second sentence of a verdict: what changed most, or what would have been seen."""
     verdict, names = found.verdict, [one.name for one in found.features.changed]
     if not verdict.differs or only_repeated(verdict):
-        rows = "pictures" if found.image_shape else "rows"
-        plain = f"Nothing{' else' if verdict.differs else ''} tells their {rows} apart better than"
-        return f"{plain} guessing. {unseen_sentence(verdict)}".rstrip()
+        plain = f"Nothing{' else' if verdict.differs else ''} tells their rows apart"
+        return f"{plain} better than guessing. {unseen_sentence(verdict)}".rstrip()
     if nameless(verdict):
-        changed = f"{len(names):,} of {_counted(verdict)} changed."
-        return f"{changed} {made_of_sentence(verdict)}".rstrip()
+        return (
+            f"{len(names):,} of {_counted(verdict)} changed. {made_of_sentence(verdict)}".rstrip()
+        )
     if not names:
         return "No single column stands out."
     first = f"{listed(names[:3])}{' most' if names[3:] else ''}"
@@ -337,15 +323,14 @@ def monitoring_sentences(found: Monitoring) -> tuple[str, ...]:
         lines.append(f"{alarms:,} of {counted} raised an alarm.")
     elif windows:
         lines[:0] = [f"No alarm in {counted}.", noticed_sentence(found)]
-    counts = Counter(one.status for one in found.windows)
-    said = {"few rows": "had too few rows", "no data": "had no data"}
-    lacking = [f"{plural(counts[status], window_name(found))} {text}"
-               for status, text in said.items() if counts[status]]  # fmt: skip
-    lines += [f"{' and '.join(lacking)}."] if lacking else []
+    n, said = Counter(one.status for one in found.windows), []
+    for status, text in (("few rows", "had too few rows"), ("no data", "had no data")):
+        said += [f"{plural(n[status], window_name(found))} {text}"] if n[status] else []
+    lines += [f"{' and '.join(said)}."] if said else []
     more = len(found.episodes) - MOST_EPISODES
     lines += [f"{plural(more, 'earlier episode')} not shown."] if more > 0 else []
     odd = [one for one in found.windows if one.rows and _odd(one)]
-    lines += [line for one in odd[-MOST_EPISODES:] for line in window_sentences(one, found)[:1]]
+    lines += [line for one in odd[-MOST_EPISODES:] for line in window_sentences(one)[:1]]
     return tuple(dict.fromkeys(lines))
 
 
@@ -389,14 +374,13 @@ def episode_sentence(one: Episode) -> str:
 
 
 def change_sentence(one: Episode, found: Monitoring) -> str:
-    """What its first column was and became, where a finding of the alarm's window or of a worse
-    one says it."""
+    """What its first column was and became, by the alarm's window or a worse one that says it."""
     name = one.columns[:1]
     for window in (one.alarm, *worst_windows(one, found)):
-        for f in window.findings:
-            if f.column in name or (f.kind == "relation" and f.second in name):
-                first = replace(f, beyond=math.nan)
-                return "".join(window_sentences(replace(window, findings=(first,)), found))
+        findings = (replace(f, beyond=math.nan) for f in window.findings
+                    if f.column in name or (f.kind == "relation" and f.second in name))  # fmt: skip
+        if said := window_sentences(replace(window, findings=tuple(findings))):
+            return said[0]
     return ""
 
 
@@ -412,8 +396,7 @@ def window_sets(one: Window) -> tuple[str, str]:
     return "reference", day_text(one.start) if one.every.timed else str(one)
 
 
-def window_sentences(one: Window, found: Monitoring) -> tuple[str, ...]:
+def window_sentences(one: Window) -> tuple[str, ...]:
     """What was found in a window."""
     kinds = {} if one.comparison is None else one.comparison.verdict.kinds
-    sets = window_sets(one)
-    return tuple(sentence(f, sets, kinds.get(f.column, "number")) for f in one.findings)
+    return tuple(sentence(f, window_sets(one), kinds.get(f.column, "number")) for f in one.findings)
