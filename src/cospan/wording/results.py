@@ -229,9 +229,8 @@ def columns_lead(found: Comparison) -> str:
         plain = f"Nothing{' else' if verdict.differs else ''} tells their rows apart"
         return f"{plain} better than guessing. {unseen_sentence(verdict)}".rstrip()
     if nameless(verdict):
-        return (
-            f"{len(names):,} of {_counted(verdict)} changed. {made_of_sentence(verdict)}".rstrip()
-        )
+        parts = made_of_sentence(verdict)
+        return f"{len(names):,} of {_counted(verdict)} changed. {parts}".rstrip()
     if not names:
         return "No single column stands out."
     first = f"{listed(names[:3])}{' most' if names[3:] else ''}"
