@@ -193,8 +193,7 @@ def _finding_chart(one: Finding, subject: Subject) -> tuple[Chart | None, str]:
             return drawn
     if side.levels is not None:
         feature = subject.found.features[one.column]
-        shares = charts.levels(feature.a.levels, feature.b.levels, names)
-        return None if one.where else shares, text
+        return None if one.where else charts.levels(feature.a.levels, feature.b.levels, names), text
     return charts.histogram(values, names, side.words, 216, 66), text
 
 

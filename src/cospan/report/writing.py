@@ -36,8 +36,7 @@ MOST_LINES, FIRST_ROWS, MORE_ROWS, MOST_NOTES, LONGEST = 60, 12, 5, 5, 160
 #: Characters that Markdown or HTML would act on.
 _ESCAPES = {ord(c): f"\\{c}" for c in "\\`*_[]|#~"}
 _ESCAPES |= {ord("<"): "&lt;", ord(">"): "&gt;", ord("&"): "&amp;"}
-#: What makes an item of a list where a line starts with it.
-_STARTS = re.compile(r"^(\d*)([-+.)](?=\s|$))")
+_STARTS = re.compile(r"^(\d*)([-+.)](?=\s|$))")  # what makes a line an item of a list
 #: The terminal: lines, findings and lines of facts (and findings of a further card); rows.
 SHORT, FINDINGS, FACTS, MOST_ROWS = 15, 5, 3, 40
 
