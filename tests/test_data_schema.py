@@ -219,3 +219,30 @@ def test_sets_are_called_after_their_files(files, names, tmp_path):
         table.to_csv(path, index=False) if path.suffix == ".csv" else table.to_parquet(path)
     found = compare(*(tmp_path / file for file in files), n_permutations=19)
     assert tuple(found.names) == names
+
+
+def test_infinite_values_of_both_sets_are_odd_and_no_change():
+    draw = np.random.default_rng(0)
+    a, b = (one.assign(ratio=np.where(draw.random(120) < 0.1, np.inf, one["x"])) for one in (A, B))
+    found = compare(a, b, n_permutations=19)
+    assert not found.findings
+    assert [one.column for one in found.verdict.quality] == ["ratio", "ratio"]
+
+
+def test_gaps_of_numbers_that_count_rows_are_seen_and_nothing_else_of_them():
+    a, b = (one.assign(row_id=np.arange(n, n + 120) * 7) for one, n in ((A, 1), (B, 10**6)))
+    gaps = b.assign(row_id=b["row_id"].astype("Int64").where(np.arange(120) % 3 > 0))
+    with pytest.warns(CospanWarning, match="Left out"):
+        whole, found = (compare(a, one, n_permutations=99).findings for one in (b, gaps))
+    assert not whole
+    (found,) = found
+    assert (found.kind, found.column) == ("missing", "row_id")
+
+
+def test_periods_are_dates():
+    a, b = (
+        one.assign(month=pd.period_range(start, periods=60, freq="M").repeat(2))
+        for one, start in ((A, "2019-01"), (B, "2020-06"))
+    )
+    (found,) = compare(a, b, n_permutations=99).findings
+    assert str(found).startswith("month moved from 2021-06-")

@@ -682,6 +682,33 @@ def test_many_sets_have_findings_for_every_pair():
 # ---- as data, and in words ----------------------------------------------------------------------
 
 
+def measured(seed):
+    draw = rng(seed)
+    speed = draw.normal(90, 5, 600)
+    table = {"speed": speed, "end": 0.9 * speed + draw.normal(0, 0.5, 600)}
+    return pd.DataFrame({**table, "score": draw.integers(0, 8, 600)})
+
+
+def test_a_few_absurd_values_are_said_as_such():
+    """Few rows, whatever else moves a little; in columns of few values, too; shares are of rows."""
+    a, b = measured(1), measured(2)
+    b.loc[:17, "speed"] *= 1000
+    (found,) = compare({"ref": a, "new": b}).findings
+    assert str(found) == "speed is outside the range of ref in 3% of new."
+    a, b = measured(1), measured(2)
+    b.loc[:17, "score"] = -999
+    a.loc[300:, "score"] = b.loc[300:, "score"] = np.nan
+    (found,) = compare({"ref": a, "new": b}).findings
+    assert str(found) == "score is exactly -999 in 3% of new, never in ref."
+
+
+def test_whole_numbers_of_few_values_confine_a_change():
+    a, b = measured(1), measured(2)
+    b.loc[b["score"] == 5, "speed"] += 8
+    found = compare(a.drop(columns="end"), b.drop(columns="end")).findings
+    assert [one.where for one in found] == [("score", "5")]
+
+
 def test_findings_are_plain_data():
     A, B = mixed(300, 1), mixed(300, 2)
     B["age"] += 6
@@ -689,7 +716,7 @@ def test_findings_are_plain_data():
     rows = [one.to_dict() for one in compare(A, B).findings]
     again = json.loads(json.dumps(rows, allow_nan=False))
     assert [row["kind"] for row in again] == ["mean", "missing"]
-    assert set(again[0]) == set(Finding.__dataclass_fields__)
+    assert {*again[0], "sets", "of"} == set(Finding.__dataclass_fields__)
 
 
 SENTENCES = {

@@ -132,6 +132,14 @@ def test_no_remark_on_what_is_chance_among_many_columns(draw):
     assert remarks <= 1  # 4 × 5 %, of which more than 1 is a chance of 2 %
 
 
+def test_gaps_that_one_set_lacks_have_no_relation_there():
+    draw = rng(1)
+    a, b = (pd.DataFrame(draw.normal(size=(n, 20))).add_prefix("c") for n in (3000, 200))
+    a.loc[draw.random(3000) < 0.04, ["c1", "c2"]] = np.nan
+    b["c0"] += 2
+    assert not [one for one in compare(a, b).findings if one.kind == "relation"]
+
+
 def test_numbers_in_sentences():
     shown = [number(x) for x in (0, 32.41, 0.00123, 1234.5, 123456, 1e20, -0.5, 3.0)]
     assert shown == ["0", "32.4", "0.00123", "1234", "123,456", "1e+20", "-0.5", "3"]

@@ -30,7 +30,7 @@ found = {
 }
 
 # %%
-# The AUC of every month against January, with its 95 % interval. The first point is January itself,
+# The AUC of every month against January, with its 95% interval. The first point is January itself,
 # with other flights: there is nothing to find, and nothing is found.
 
 auc = {number: one.size for number, one in found.items()}

@@ -32,7 +32,7 @@ for ax, row in zip(axes, ranking.itertuples(), strict=False):
 plt.show()
 
 # %%
-# Flagged are the labels that stand out; four of five should be wrong:
+# Flagged are the labels that stand out; every second one should be wrong:
 
 flagged = np.flatnonzero(audit.flagged)
 print(len(flagged), "flagged,", np.isin(flagged, wrong).sum(), "of them wrong")

@@ -71,7 +71,7 @@ Data = Annotated[str, Argument(metavar="DATA", help="A file or folder, or '-'.")
 DataFiles = Annotated[list[str], Argument(metavar="DATA", help="One or more files.")]
 Columns = Annotated[list[Any] | None, _list("Columns to compare (default: all).", _columns)]
 Drop = Annotated[list[Any] | None, _list("Columns to leave out.")]
-Keep = Annotated[list[Any] | None, _list("Columns that may give the set away.")]
+Keep = Annotated[list[Any] | None, _list("Columns to compare even if they give the set away.")]
 Categorical = Annotated[list[Any] | None, _list("Columns that are categories.")]
 Numeric = Annotated[list[Any] | None, _list("Columns that are numbers.")]
 Id = Annotated[str | None, Option("--id", metavar="COLUMN", help="Column that identifies a row.")]

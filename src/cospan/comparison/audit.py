@@ -158,8 +158,8 @@ def audit_labels(
 ) -> LabelAudit:
     """Find labels that look wrong: rows that another class explains better than their own.
 
-    Every row is judged as if its class had been fitted without it, so a wrong label cannot vouch
-    for itself. Flagged is what stands out given the overlap of the classes: the share of flipped
+    A row's costs are those of its class fitted without it, so a wrong label cannot vouch for
+    itself. Flagged is what stands out given the overlap of the classes: the share of flipped
     labels is estimated, and with it the probability that a label is one of them. Between two
     classes that left-out rows separate no better than chance, nothing is flagged
     (`LabelAudit.inseparable` names them).

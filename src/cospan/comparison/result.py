@@ -339,7 +339,7 @@ class Comparison:
     # ---- on the way out ------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, object]:
-        """Everything but the rows' values, as plain types; ``cospan/report/schema.json`` has it."""
+        """All but the table of scores, as plain types; ``cospan/report/schema.json`` has it."""
         rows, p = self.rows, self.p
         groups = [
             {

@@ -361,7 +361,7 @@ def importance_weights(
         The largest odds used: a few rows that only B explains must not outweigh all others. The
         result says how many reached it; None sets no limit.
     leave_one_out : bool
-        Whether the frame was fitted to these rows; then each is scored as if it had not been.
+        Whether the frame was fitted to these rows; then each has the costs of a frame without it.
 
     Examples
     --------

@@ -58,6 +58,7 @@ MISSING_TEXTS = (
 #: Pairs of words for false and true, in lower case.
 BOOLEANS = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("off", "on"))
 #: What is counted in a text; capitals are letters, too.
+PERIOD = "pandas.period"
 PARTS = ("length", "digits", "letters", "capitals", "blanks", "other characters")
 AMBIGUOUS = "ambiguous"
 #: Longer texts are cut: no category, number or date is written so.
@@ -91,7 +92,8 @@ def plain_type(type_: pa.DataType) -> pa.DataType:
     """Without extension wrappers and views, which few functions of Arrow take."""
     types = pa.types
     if isinstance(type_, pa.BaseExtensionType):
-        return plain_type(type_.storage_type)
+        period = type_.extension_name == PERIOD
+        return pa.timestamp("us") if period else plain_type(type_.storage_type)
     if types.is_struct(type_):
         return pa.struct([field.with_type(plain_type(field.type)) for field in type_])
     if types.is_list(type_) or types.is_large_list(type_):
@@ -111,7 +113,8 @@ def plain_schema(schema: pa.Schema) -> pa.Schema:
 def plain(array: pa.Array) -> pa.Array:
     """A column of a plain type."""
     while isinstance(array, pa.ExtensionArray):
-        array = array.storage
+        period = array.type.extension_name == PERIOD  # its storage counts months, or weeks
+        array = pa.array(array.to_pandas().dt.to_timestamp()) if period else array.storage
     type_ = plain_type(array.type)
     return array if type_ == array.type else array.cast(type_)
 

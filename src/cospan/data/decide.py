@@ -108,7 +108,7 @@ def _kind_of(parts: Parts, asked: bool) -> ColumnPlan | None:
         return _category(name, parts)
     if found <= {"number", "boolean"}:
         if found == {"number"} and not (asked or forced) and _counts_rows(parts):
-            return _left(name, ROW_NUMBERS)
+            return _left(name, ROW_NUMBERS, watched=True)
         return ColumnPlan(name, "boolean" if found == {"boolean"} else "number")
     if len(found) == 1 and not found & {"text", "dictionary"}:
         return ColumnPlan(name, next(iter(found)))
@@ -224,7 +224,7 @@ def _reading(texts: Parts, typed: set[str]) -> str:
 
 
 def _left(name: str, reason: str, *, watched: bool = False) -> ColumnPlan:
-    """A column that makes no feature; of text it is watched how it is written."""
+    """A column that makes no feature; it is watched how text is written, and what is missing."""
     return ColumnPlan(name, "left out", reason, watched=watched)
 
 

@@ -32,7 +32,7 @@ from .columns import (
     text_parts,
     truths,
 )
-from .decide import clock_of, decide_column, shortened, spans_of
+from .decide import ROW_NUMBERS, clock_of, decide_column, shortened, spans_of
 from .learn import learn_table, only_in_some
 from .plan import DROPPED, KINDS, SCHEMA, ColumnPlan, EncodingPlan, SchemaChange, SetProfile
 from .source import Chunk, Source, Table, absurd, all_usual, listing, require
@@ -294,8 +294,12 @@ class Encoder:
 
     def watched(self, batch: pa.RecordBatch) -> Floats | None:
         """What the plan watches of texts without features, side by side; None if there are none."""
-        texts = [column.name for column in self.plan.columns if column.watched]
-        return np.hstack([text_parts(_column(batch, name)) for name in texts]) if texts else None
+        texts = [
+            text_parts(_column(batch, one.name)) * (one.reason != ROW_NUMBERS)  # but for gaps
+            for one in self.plan.columns
+            if one.watched
+        ]
+        return np.hstack(texts) if texts else None
 
     def _put_numbers(
         self, place: Values, column: ColumnPlan, batch: pa.RecordBatch

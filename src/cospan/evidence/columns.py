@@ -123,7 +123,9 @@ class Held:
     deviation: float = math.nan
     low: float = math.nan
     high: float = math.nan
-    levels: Mapping[str, float] = field(default_factory=dict)  # the shares of a category's levels
+    levels: Mapping[str, float] = field(
+        default_factory=dict
+    )  # the shares of the rows that have a level
 
     @property
     def constant(self) -> bool:
@@ -137,7 +139,7 @@ def held_in(column: Column, values: Floats) -> Held:
     missing = (len(values) - len(known)) / max(1, len(values))
     if column.kind == "category":
         levels = column.levels or ()
-        counts = np.bincount(known.astype(np.intp), minlength=len(levels)) / max(1, len(known))
+        counts = np.bincount(known.astype(np.intp), minlength=len(levels)) / max(1, len(values))
         return Held(missing, levels=dict(zip(levels, counts.tolist(), strict=True)))
     if not len(known):
         return Held(missing)

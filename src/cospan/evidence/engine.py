@@ -98,11 +98,38 @@ def find_changes(
             )  # fmt: skip
     table = feature_table(columns, read, found)
     quality, shares = check_quality(table, profiles), _shares(frame, found, texts)
-    ahead = (Finding(one.kind, one.column, one.second, str(one).rstrip(".")) for one in schema)
-    return replace(
-        found, columns=table, quality=quality, auc=auc, shares=shares, sets=set_names,
-        findings=(*ahead, *found.findings),
+    usual = _absurd_in_both(schema, set_names, frame.geometry.sizes)
+    ahead, odd = (
+        [Finding(one.kind, one.column, one.second, str(one).rstrip(".")) for one in schema
+         if (one in usual) is in_both]
+        for in_both in (False, True)
     )  # fmt: skip
+    kinds = {one.name: one.kind for one in table}
+    findings = tuple(
+        replace(one, sets=set_names, of=kinds.get(one.column, "number"))
+        for one in (*ahead, *found.findings)
+    )
+    return replace(
+        found, columns=table, quality=(*quality, *odd), auc=auc, shares=shares, sets=set_names,
+        findings=findings,
+    )  # fmt: skip
+
+
+def _absurd_in_both(
+    schema: Sequence[SchemaChange], names: tuple[str, str], rows: Floats
+) -> list[SchemaChange]:
+    """Absurd values of which both sets have about as many: odd, and no change."""
+    held: dict[str, dict[str, SchemaChange]] = {}
+    for one in schema:
+        if one.kind == "absurd":
+            held.setdefault(one.column, {})[one.sets[0]] = one
+    found: list[SchemaChange] = []
+    for both in held.values():
+        if {*names} <= both.keys():
+            x, y = (both[name].counts[0] for name in names)
+            if abs(share_z(x, max(x, rows[0]), y, max(y, rows[1]))) < REPEATED:
+                found += both.values()
+    return found
 
 
 def joined_keys(keys: Sequence[Keys | None]) -> Keys | None:
@@ -161,7 +188,8 @@ def find(
     over_all = _of_all_rows(functions, *values)
     sampled = sizes != tuple(map(len, kept)) and groups is None
     clear = max(map(abs, over_all.values()), default=0.0) > CLEARLY
-    counts = [FIRST, permutations] if permutations > FIRST and not clear else [permutations]
+    few = permutations > FIRST and not clear and not repeated
+    counts = [FIRST, permutations] if few else [permutations]
     for permutations in counts:
         labellings = Labellings.draw(*sizes, permutations, seed, groups)
         evidence = weigh(functions, labellings, over_all if sampled else {})
@@ -212,7 +240,7 @@ def _smallest_seen(
     for x, y in zip(*values, strict=True):
         name, both = functions.names[x.column], np.concatenate([x.values, y.values])
         known = both[~np.isnan(both)]
-        if name in found or not len(known):
+        if name in found or not len(known) or not x.related:
             continue
         error = float(needed[x.column]) * math.sqrt(len(both) / (len(x.values) * len(y.values)))
         share = 1 - len(known) / len(both)
@@ -237,8 +265,8 @@ def shift_test(
     """Test whether the rows of A and of B come from one distribution: the verdict, without a size.
 
     The means of many functions of a row are compared with those of relabelled rows. The p-value
-    is exact whatever the distribution, the sizes and the dimension: under "no shift" it falls
-    below 0.05 in 5 % of the cases. The units of the columns do not matter.
+    of independent rows is valid whatever the distribution, the sizes and the dimension: under "no
+    shift" it falls below 0.05 in at most 5% of the cases. The units of the columns do not matter.
 
     Parameters
     ----------

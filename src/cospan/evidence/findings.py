@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +18,7 @@ from cospan.base.tables import plain
 from cospan.base.types import Bools, Floats, Record
 
 from .blame import KOLMOGOROV, Blamed
+from .columns import TEXT
 from .functions import (
     OTHER,
     OWN,
@@ -83,6 +84,9 @@ class Finding:
     part: str = ""
     beyond: float = math.nan  # the share of B's values that are outside the range of A's
     levels: tuple[str, ...] = ()  # that one set alone has; examples of A's writing and of B's
+    #: What the sets are called, and the kind of the column: how it reads, not what it says
+    sets: tuple[str, str] = field(default=("A", "B"), compare=False, repr=False)
+    of: str = field(default="number", compare=False, repr=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -93,11 +97,12 @@ class Finding:
     def __str__(self) -> str:
         from cospan.wording.findings import sentence
 
-        return sentence(self, ("A", "B"))
+        return sentence(self, self.sets, self.of)
 
     def to_dict(self) -> Record:
         """Plain types only; what does not apply is None."""
-        return dict(plain(self))
+        found = dict(plain(self))
+        return {name: value for name, value in found.items() if name not in ("sets", "of")}
 
 
 def described(
@@ -116,9 +121,10 @@ def described(
     if one.second >= 0:
         return replace(base, kind="swap", second=names[one.second])
     if function.family == OWN:
-        if one.where is not None:  # the rows with this level
+        if one.where is not None:  # the rows with this level, or value
             own = [_reading(part, one.where[0]) for part in values]
-            code = (own[0].levels or ()).index(one.where[1])
+            levels = own[0].levels
+            code = float(one.where[1]) if levels is None else levels.index(one.where[1])
             inside = [np.flatnonzero(part.values == code) for part in own]
             values = taken(values[0], inside[0]), taken(values[1], inside[1])
         rows = sum(len(part[0].values) for part in values)
@@ -148,10 +154,11 @@ def _by_itself(
         return _shares(base, "missing", "", *gaps)
     base = replace(base, part=part)
     x, y = first.values[~gaps[0]], second.values[~gaps[1]]
+    margin = next(m for m in functions.margins if m.reading[:2] == (column, part))
     if kind == "level":
-        margin = next(m for m in functions.margins if m.reading[:2] == (column, part))
         codes = [code for code, name in margin.levels if level in (name, OTHER)]
-        there = (np.isin(v, codes, invert=level == OTHER) for v in (x, y))
+        sets = zip((first, second), gaps, strict=True)
+        there = (np.isin(v.values, codes, invert=level == OTHER) & ~gap for v, gap in sets)
         return _shares(base, "level", level, *there)
     a, b = deviation(x), deviation(y)
     unit = math.hypot(a, b) / math.sqrt(2)
@@ -164,7 +171,7 @@ def _by_itself(
         return replace(mean, kind="text")
     factor = _factor(x, y)
     if factor is None and kind == "value":
-        return _shares(base, "value", f"{value!r}", x == value, y == value)
+        return _shares(base, "value", f"{value!r}", first.values == value, second.values == value)
     ratio = math.log(b / a) if a > 0 and b > 0 else math.copysign(math.inf, b - a)
     if factor is None and kind == "rounding":
         kind = "mean" if abs(step) >= PLAIN * unit else "spread"
@@ -178,7 +185,9 @@ def _by_itself(
         return replace(mean, beyond=base.beyond, detail=detail)
     if kind == "spread":
         return replace(base, kind="spread", a=a, b=b, effect=ratio)
-    _, at = kolmogorov(x, y)
+    at = kolmogorov(x, y)[1]
+    if "end" in kind and not value:  # far out
+        at = margin.far[kind == "high end"]
     return _shares(base, "shape", f"{at!r}", x <= at, y <= at)
 
 
@@ -298,7 +307,7 @@ def check_quality(
     in both), ``"writing"`` (`levels` has an example of A's and of B's) and ``"times"`` (that do not
     overlap: the last of one set and the first of the other).
     """
-    found = [note for one in features for note in _constant(one)]
+    found = [note for one in features if one.kind != TEXT for note in _constant(one)]
     first, second = profiles or ({}, {})
     for name, a in first.items():
         found += _of_profiles(a, second[name]) if name in second else ()

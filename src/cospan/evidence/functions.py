@@ -27,10 +27,13 @@ from cospan.base.types import Floats
 LEVELS, FEWEST = 30, 5
 #: A level or a gap takes part in relations where this share of the rows has it, and has it not.
 SHARE = 0.03
-#: Values that this share of the rows has are watched, of numbers with more values than these.
+#: Of numbers with at most so many values each value is watched, and is a part of the rows as levels
+#: are; of others the most frequent ones and both ends, where this share of the rows has them.
 FEW_VALUES, OFTEN = 10, 0.005
 #: The outer shares of the rows at each end of a column, and steps whose multiples are counted.
 ENDS, STEPS = (0.01, 0.05), (1.0, 10.0)
+#: Values so many deviations of the middle half from the median are far out, however few they are.
+FAR_OUT = 10.0
 #: Added to the correlations of scores, so that near copies of a column leave something open.
 RIDGE = 0.02
 #: Scores that take part in "given the others": the time grows with the cube of their number.
@@ -81,7 +84,7 @@ class Function(NamedTuple):
     second: int = -1  # the other column of a pair
     level: str = ""  # of the column; inside a level, that of the second
     part: str = ""  # of the column
-    value: float = 0.0  # a single value, a step, or an outer share
+    value: float = 0.0  # a single value, a step, or an outer share; 0 of what is far out
     second_level: str = ""  # of a relation
 
     @property
@@ -207,9 +210,8 @@ class RowFunctions:
         number = {one.column: one.values for one in reversed(self.readings) if one.levels is None}
         for k in self.scores.numbers:
             x = number[int(self.scores.column[k])]
-            least, low, middle, high, most = np.nanquantile(x, (0.01, 0.25, 0.5, 0.75, 0.99))
-            unit = max((high - low) / IQR, np.nanstd(np.clip(x, least, most)) / 2) or 1.0
-            found[:, k] = np.nan_to_num(np.clip((x - middle) / unit, -FAR, FAR))
+            middle, unit = in_the_middle(x[~np.isnan(x)])
+            found[:, k] = np.nan_to_num(np.clip((x - middle) / (unit or 1.0), -FAR, FAR))
         return found
 
     def _inside(self) -> Iterator[tuple[Function, Floats]]:
@@ -252,13 +254,16 @@ class RowFunctions:
                 yield Function("equal", second.column, first.column), same.astype(np.float64)
 
     def levels(self) -> Iterator[tuple[int, str, NDArray[np.bool_]]]:
-        """The levels that take part in relations: column, level, and the rows that have it."""
-        for reading, margin in zip(self.readings, self.margins, strict=True):
-            if reading.levels is not None and reading.related:
-                for code, level in margin.levels:
-                    rows = reading.values == code
-                    if SHARE < rows.mean() < 1 - SHARE:
-                        yield reading.column, level, rows
+        """The levels that take part in relations: column, level, and the rows that have it.
+
+        Then the values of numbers that have few.
+        """
+        both = zip(self.readings, self.margins, strict=True)
+        for reading, margin in sorted(both, key=lambda one: one[0].levels is None):
+            for code, level in margin.parts if reading.related else ():
+                rows = reading.values == code
+                if SHARE < rows.mean() < 1 - SHARE:
+                    yield reading.column, level, rows
 
 
 class Ranks(NamedTuple):
@@ -285,6 +290,14 @@ class Margin:
     ranks: Ranks  # among a number's known values
     levels: tuple[tuple[float, str], ...] = ()  # codes and names of the levels that are watched
     single: tuple[float, ...] = ()  # values of a number that stand out
+    far: tuple[float, float] = (-math.inf, math.inf)  # beyond these a number is far out
+
+    @property
+    def parts(self) -> tuple[tuple[float, str], ...]:
+        """Codes and names of levels, or the values of a number that has few, of which rows are."""
+        if self.reading.levels is not None or len(self.ranks.values) > FEW_VALUES:
+            return self.levels
+        return tuple((value, f"{value:g}") for value in self.ranks.values.tolist())
 
     @classmethod
     def learn(cls, reading: Reading) -> Margin:
@@ -297,12 +310,15 @@ class Margin:
                      for k in first if counts[k] >= FEWEST)  # fmt: skip
             levels = tuple(one for one in named if one[1] != OTHER)[:LEVELS]
             return cls(bare, Ranks.learn(values, counts), levels)
-        single: tuple[float, ...] = ()
+        watched = [*range(len(values))] if len(values) > 2 else []  # of two the mean says all
         if len(values) > FEW_VALUES:
-            often = counts >= max(FEWEST, OFTEN * len(reading.values))
-            ends = dict.fromkeys([*first[:2].tolist(), 0, len(values) - 1])
-            single = tuple(float(values[k]) for k in ends if often[k])
-        return cls(bare, Ranks.learn(values, counts), (), single)
+            watched = [*dict.fromkeys([*first[:2].tolist(), 0, len(values) - 1])]
+        often = counts >= max(FEWEST, OFTEN * len(reading.values))
+        single = tuple(float(values[k]) for k in watched if often[k])
+        middle, unit = in_the_middle(known)
+        away = FAR_OUT * unit or math.inf
+        far = (middle - away, middle + away)
+        return cls(bare, Ranks.learn(values, counts), (), single, far)
 
     def values(self, values: Floats) -> Iterator[tuple[Function, Floats]]:
         """Every function of this reading, for any rows; NaN where it says nothing of a row."""
@@ -327,12 +343,21 @@ class Margin:
         for end, (kind, sign) in itertools.product(ENDS, (("low end", -1), ("high end", 1))):
             outer = sign * rank > 1 - 2 * end
             yield Function(kind, column, part=part, value=end), outer.astype(np.float64)
+        for kind, far in (("low end", values < self.far[0]), ("high end", values > self.far[1])):
+            yield Function(kind, column, part=part), far.astype(np.float64)
         for value in self.single:
             there = values == value
             yield Function("value", column, part=part, value=value), there.astype(np.float64)
         for step in STEPS if self.reading.related else ():
             whole = np.where(missing, np.nan, multiples(values, step))
             yield Function("rounding", column, part=part, value=step), whole
+
+
+def in_the_middle(values: Floats) -> tuple[float, float]:
+    """The median, and the deviation of the middle half, at least half of that of nearly all."""
+    least, low, middle, high, most = np.quantile(values, (0.01, 0.25, 0.5, 0.75, 0.99))
+    unit = max((high - low) / IQR, float(np.std(np.clip(values, least, most))) / 2)
+    return float(middle), unit
 
 
 def multiples(values: Floats, step: float) -> NDArray[np.bool_]:

@@ -63,7 +63,7 @@ RARE = 30
 BINARY, SAME_VALUES = ("equal", "identity"), 1e-4
 #: Scores are cut here, so that single rows do not make a relation.
 CUT = 3.0
-#: The least variance of a score within a set: a correlation has to be divided by something.
+#: With less variance within a set a score has no correlation there.
 LEAST_WITHIN = 0.01
 #: A z that varies less over the labellings does not vary.
 SAME_Z = 1e-6
@@ -306,10 +306,9 @@ def _correlations(rows: RowFunctions, labellings: Labellings) -> tuple[list[Func
     apart = column[i] != column[j]
     i, j = i[apart], j[apart]
     means = labellings.means(G)
-    spreads = [
-        1 / np.sqrt(np.maximum(square - mean**2, LEAST_WITHIN))
-        for mean, square in zip(means, labellings.means(G**2), strict=True)
-    ]
+    within = [square - mean**2 for mean, square in zip(means, labellings.means(G**2), strict=True)]
+    varies = np.minimum(*within) > LEAST_WITHIN  # what one set lacks has no relation
+    spreads = [varies / np.sqrt(np.maximum(one, LEAST_WITHIN)) for one in within]
     Z = np.empty((len(i), len(labellings.labels)), np.float32)
     for at in range(0, len(i), AT_ONCE):
         a, b = i[at : at + AT_ONCE], j[at : at + AT_ONCE]

@@ -230,7 +230,7 @@ class Alignment:
 
 
 class LeaveOneOut(NamedTuple):
-    """The training rows' own angles, each computed as if the row had not been there."""
+    """The training rows' own angles, by costs as if the row had not been there."""
 
     a: Alignment
     b: Alignment

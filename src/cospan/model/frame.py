@@ -410,13 +410,13 @@ class JointFrame(SetModel):
         sample_weight_a: object = None,
         sample_weight_b: object = None,
     ) -> LeaveOneOut:
-        """The training rows' own angles: each as if the row had never been there.
+        """The training rows' own angles, by costs as if the row had never been there.
 
-        Exact, without refitting: mean, covariance and divisor change; α, the units, the
-        calibration and a centre of both sets stay. Scoring training rows with :meth:`align`
-        flatters: every row helped to build its own side. With ``center="each"`` a row is scored
-        less the mean of its own set. Without shrinkage, a row that the others of its set do not
-        span costs ∞.
+        The costs are exact, without refitting: mean, covariance and divisor change; α, the units,
+        the calibration and a centre of both sets stay those of all rows. Scoring training rows with
+        :meth:`align` flatters: every row helped to build its own side. With ``center="each"`` a row
+        is scored less the mean of its own set. Without shrinkage, a row that the others of its set
+        do not span costs ∞.
 
         A and B are the rows the frame was fitted to, or some of them, and their weights those used
         in fitting; a row of weight 2 loses one of its two occurrences.

@@ -25,8 +25,9 @@ from cospan.evidence import Held, Ranks, Reading, columns_of, legendre, normal_s
 MOST_RELATIONS, LEVELS = 60, 8
 #: Correlations in the reference that are watched.
 RELATED = 0.2
-#: A level takes part in relations where this share of the rows has it, and has it not.
-SHARE = 0.03
+#: A level takes part in relations where this share of the rows, and so many rows of a window, have
+#: it and have it not: correlations of rarer ones have tails that are too long.
+SHARE, FEWEST = 0.03, 8
 #: Scores that take part in relations, at most: the time grows with the cube of their number.
 MOST_SCORES = 200
 #: Runs of windows; what is left of the rows of one is by the rows of the others.
@@ -110,6 +111,7 @@ class Functions:
             k for k, one in enumerate(readings) if one.part == "date" and _moves(one.values, days)
         }
         readings = self._from_windows(readings, days)
+        least = max(SHARE, min(0.5, FEWEST * len(np.unique(days)) / len(days)))
         self.ranks: list[Ranks] = []  # of each reading the ranks among its values
         self.levels: list[list[int]] = []  # of each reading the codes of levels that are watched
         self.scored: list[tuple[int, int]] = []  # the place of a reading, and a level's code or -1
@@ -120,7 +122,7 @@ class Functions:
             first = np.argsort(-counts, kind="stable")[: LEVELS if one.levels else 0]
             self.levels.append(values[first].astype(int).tolist())
             share = counts[first] / len(one.values)
-            common = values[first[(share > SHARE) & (share < 1 - SHARE)]].astype(int).tolist()
+            common = values[first[(share > least) & (share < 1 - least)]].astype(int).tolist()
             scored = [-1] if one.levels is None else common[:1] if len(common) == 2 else common
             self.scored += [(place, level) for level in scored if one.related]
         del self.scored[MOST_SCORES:]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
@@ -150,12 +151,15 @@ def _spread(one: Finding, sets: Pair, kind: str) -> str:
 
 
 def _shape(one: Finding, sets: Pair, kind: str) -> str:
-    if one.beyond >= max(PARTLY, abs(one.b - one.a) / 2):  # else it is the lesser part of it
+    if one.beyond > 0 and one.beyond >= abs(one.b - one.a) / 2:  # else the lesser part of it
         share = share_text(one.beyond)
         return f"{quoted(one.column)} is outside the range of {sets[0]} in {share} of {sets[1]}"
+    side = "up to"
+    if one.a + one.b > 1:  # the smaller part is easier to picture
+        side, one = "above", replace(one, a=1 - one.a, b=1 - one.b)
     x, y = shares_text(one.a, one.b)
     value = value_text(float(one.detail), kind)
-    return f"rows with {quoted(one.column)} up to {value} {_moved(one)} from {x} to {y}"
+    return f"rows with {quoted(one.column)} {side} {value} {_moved(one)} from {x} to {y}"
 
 
 def _level(one: Finding, sets: Pair, kind: str) -> str:
