@@ -601,9 +601,9 @@ def test_who_waits_in_vain_is_told(profile, later, tmp_path, monkeypatch):
     found.save(path)
 
 
-def test_sentences_on_a_window_call_the_reference_by_its_name(profile, later):
+def test_sentences_on_a_window_call_the_reference_so(profile, later):
     later["temp"] = later["temp"].where(later.index % 5 > 0)
     found = monitor(profile, later)
-    said = [text for one in found.windows for text in window_sentences(one, found)]
-    assert any(text.endswith("never in usual.") for text in said)
+    said = [text for one in found.windows for text in window_sentences(one)]
+    assert any(text.endswith("never in reference.") for text in said)
     assert not any("Profile of" in text for text in said)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from functools import cache
 from html import unescape
 from pathlib import Path
@@ -21,7 +22,7 @@ from cospan.report import charts, document_of, format_of, fragment, render, term
 from cospan.report.columns import p_sign
 from cospan.report.document import Card, Document, Figures, Notes, Table, Text
 from cospan.wording.findings import sentence
-from cospan.wording.results import of_hundred
+from cospan.wording.results import change_sentence, day_text, of_hundred
 
 FEW = {"n_permutations": 49}
 SCHEMA = Path(cospan.report.__file__).with_name("schema.json")
@@ -59,11 +60,11 @@ def five_sets():
     return compare(sets, **FEW)
 
 
-def embedding():
+def embedding(moved=1):
     rng = np.random.default_rng(2)
-    return compare(
-        rng.normal(size=(120, 40)), rng.normal(size=(130, 40)) + np.r_[1, 1, [0] * 38], **FEW
-    )
+    A, B = rng.normal(size=(120, 40)), rng.normal(size=(130, 40))
+    B[:, :2] += moved
+    return compare(A, B, **FEW)
 
 
 RESULTS = {
@@ -79,6 +80,7 @@ RESULTS = {
     "nothing different": lambda: alike(2),
     "nothing different in three": lambda: alike(3),
     "nameless columns": embedding,
+    "nameless columns alike": lambda: embedding(0),
 }
 
 
@@ -145,7 +147,7 @@ def test_every_surface_says_the_same(name):
     assert data["p"] == (None if np.isnan(found.p) else found.p)
     facts = {fact.label: fact.value for fact in card.facts}
     assert data["rows"]["count"] == len(found.rows)
-    where = "Pictures to check" if found.image_shape and len(found.names) == 2 else "Rows to check"
+    where = "Pictures to check" if found.image_shape else "Rows to check"
     assert facts[where] == f"{len(found.rows):,}"
     for value in facts.values():
         for surface in surfaces:
@@ -155,7 +157,7 @@ def test_every_surface_says_the_same(name):
         assert data["pairs"][0]["changes"]["verdict"]["pvalue"] == data["p"]
     else:
         sure = f"p {p_sign(found.p, found.verdict.n_permutations)}"
-        assert facts["How sure, farthest pair"] == sure
+        assert facts["How sure"] == sure
         assert page.count(f"{100 * found.size:.0f}") >= 1
         assert len(data["pairs"]) == len(found.by_size)
         assert data["farthest"] == list(found.farthest)
@@ -176,6 +178,7 @@ def test_a_monitoring_has_the_same_design():
     page, text = words_of(shown("monitoring", "html")), plain(shown("monitoring", "md"))
     facts = {fact.label: fact.value for fact in card.facts}
     assert facts["Weeks with an alarm"] == "6 of 11"
+    assert "1 week had no data." in card.lead
     assert facts["First alarm"] == "12 February 2024"
     assert facts["Now"] == "1 episode"
     for value in (card.title, *facts.values()):
@@ -183,7 +186,14 @@ def test_a_monitoring_has_the_same_design():
         assert value in text
     inner = next(block for section in document("monitoring").sections for block in section.blocks
                  if isinstance(block, Card))  # fmt: skip
-    size = watched().episodes[0].alarm.comparison.size
+    (episode,) = watched().episodes
+    blank = replace(episode, alarm=replace(episode.alarm, findings=()))
+    assert change_sentence(blank, watched()).startswith("speed rose from")  # a worse week says it
+    assert inner.title == "reference and 12 February 2024 differ by a large amount."
+    fold = next(one for one in document("monitoring").sections if one.id == "window").blocks[1]
+    worst = max(watched().windows, key=lambda one: one.size or 0)
+    assert fold.title == f"Worst week, {day_text(worst.start)}"
+    size = episode.alarm.comparison.size
     assert inner.big.value == f"{of_hundred(size)} times in 100"
     assert "no data" in shown("monitoring", "html")
 
@@ -213,6 +223,10 @@ def test_sentences_of_the_first_screen_are_short(name):
 def test_the_terminal_has_fifteen_lines_and_markdown_sixty(name):
     assert len(shown(name, "terminal").splitlines()) <= 15
     assert len(shown(name, "md").splitlines()) <= 60
+    text, left = shown(name, "md"), re.findall("Not shown here: (.*)[.]", shown(name, "md"))
+    assert not re.search(r"\n### [^\n]*\n\n(###|\*cospan)", text)  # a heading has something below
+    for one in document(name).sections[:-1]:
+        assert one.title in plain(text) or one.name in left[0].split(", ")
     full = [text for _, text in terminal_lines(result(name), full=True)]
     assert len(full) > len(shown(name, "terminal").splitlines())
 
@@ -272,7 +286,7 @@ def test_few_columns_that_did_not_change_are_listed_and_a_level_that_is_gone_has
     document = document_of(found)
     columns = next(one for one in document.sections if one.id == "columns")
     (table,) = columns.blocks
-    assert (table.rows[0][0].text, len(table.rows)) == ("state", 13)
+    assert (table.rows[0][0].text, len(table.rows)) == ("state", 21)
     assert "all 32 are in the JSON" in columns.lead
     assert "relations" not in {one.id for one in document.sections}
     assert "Relations changed" not in {one.label for one in document.card.facts}
@@ -299,9 +313,6 @@ def test_no_difference_says_what_would_have_been_seen():
     table = block_of("nothing different", "columns", Table)
     assert table.heads[3] == "Would be seen from"
     assert all(re.match(r"[\d.]+", row[3].text) for row in table.rows)
-    assert "Smallest visible change" in {
-        fact.label for fact in document("nothing different").card.facts
-    }
     assert "relations" not in {one.id for one in document("nothing different").sections}
 
 
@@ -315,18 +326,58 @@ def test_repeated_rows_are_on_the_card_where_nothing_differs_too():
         assert f"- {point.title}" in [text for _, text in terminal_lines(found)]
 
 
+def test_rows_that_repeat_and_columns_of_one_set_are_in_the_verdict():
+    A, B = (alike_table(k) for k in (5, 6))
+    twice = compare(A, pd.concat([B, B[:40]]), n_permutations=99)
+    made = document_of(twice)
+    assert made.card.title == "40 rows of B repeat an earlier row; otherwise no difference."
+    assert not ({"parts", "relations"} & {one.id for one in made.sections})
+    assert "Most of the change" not in str(twice)
+    made = document_of(compare(A.assign(one=1), B.assign(one=1).drop(columns="age"), **FEW))
+    assert made.card.lead.startswith("age is in A only.")
+    facts = {fact.label: fact.value for fact in made.card.facts}
+    assert facts["Columns changed"] == "0 of 2"  # a constant column is kept out
+    (quality,) = (one for one in made.sections if one.id == "quality")
+    assert [name for name, _ in quality.blocks[0].notes] == ["Other columns", "Constant columns"]
+
+
+def test_a_finding_of_a_subgroup_has_the_chart_of_its_rows():
+    rng, tables = np.random.default_rng(2), []
+    for moved in (0, 3):
+        inside = rng.random(900) < 0.3
+        x = rng.normal(50 + 100 * inside, 2) + moved * inside
+        tables.append(pd.DataFrame({"x": x, "where": np.where(inside, "in", "out")}))
+    point = document_of(compare(*tables, n_permutations=99)).card.points[0]
+    assert point.title.startswith("x rose from 150.0 to 153.2")
+    assert point.text == "Only rows where where = in."
+    assert min(map(float, re.findall(r"<text[^>]*>([\d.]+)</text>", point.chart.svg))) > 140
+
+
+def test_the_pair_that_differs_is_named_and_open_and_its_p_is_told():
+    rng = np.random.default_rng(21)
+    sets = {f"{k}. set": rng.normal(50, 9, (120, 3)) for k in range(1, 6)}
+    sets["1. set"][:, 2] -= 2
+    sets["3. set"][:, 2] += 2
+    found = compare({k: pd.DataFrame(X).add_prefix("size ") for k, X in sets.items()}, **FEW)
+    assert (found.differing, found.by_size[0]) == (((0, 2),), (1, 3))
+    made = document_of(found)
+    assert made.card.title == "Of 10 pairs only 1. set and 3. set differ."
+    assert made.card.facts[0].value == f"p {p_sign(found.pair(0, 2).p, 999)}"
+    assert [one.id for one in made.sections if one.name == "Most different"] == ["pair-1-3"]
+    assert "- 1\\. set and 3. set are told apart" in render(made, "md")  # and is no list
+
+
 def test_pixels_and_columns_without_names_are_not_listed_in_the_open():
-    for name in ("pictures", "nameless columns"):
+    for name in ("pictures", "nameless columns", "nameless columns alike"):
         assert document(name).card.points == ()
-        head = shown(name, "html").split("<details")[0]
+        head = shown(name, "html").split("<details")[0] + str(result(name))
         assert not re.search(r"pixel \d,\d|\bx\d\d?\b", words_of(head))
 
 
-def test_embeddings_are_dots_and_examples():
-    card = document("nameless columns").card
-    (figure,) = card.side
-    assert figure.chart.svg.count("<circle") == 250
-    assert len(block_of("nameless columns", "examples", Table).rows) == 9
+def test_embeddings_are_examples():
+    (examples,) = document("nameless columns").card.side
+    assert len(examples.rows) == 9
+    assert document("nameless columns alike").card.side == ()
     assert str(result("nameless columns")).endswith(" of 40 columns changed.")
     assert "pixel " not in str(result("pictures"))
 
@@ -412,16 +463,18 @@ def test_every_pair_of_more_sets_has_a_part_of_the_page():
 def test_rows_to_check_name_the_values_that_conflict():
     rng = np.random.default_rng(0)
     A, B = (pd.DataFrame(rng.normal(size=(300, 3)), columns=list("uvw")) for _ in range(2))
-    B["u"] += 4
+    B += [4, 2, 0]
     A.loc[7, "w"] = 60.0
-    A.loc[9, "u"] = 4.2
+    A.loc[9, ["u", "v"]] = 4.2, 2.1
     found = compare(A, B, **FEW)
     first = found.rows[0]
     assert (first.id, first.kind, first.reasons[0].column) == (7, "like no set", "w")
     other = next(row for row in found.rows if row.id == 9 and row.set == "A")
     assert (other.kind, other.like, other.reasons[0].column) == ("like another set", "B", "u")
-    low, high = other.reasons[0].usual[0]
-    assert low < 0 < high < 4.2
+    for row in found.rows:  # what is said to be odd is outside what is shown as usual
+        for one in row.reasons:
+            usual = one.usual if row.kind == "like no set" else [one.usual["AB".index(row.set)]]
+            assert not any(low <= one.value <= high for low, high in usual)
     page = words_of(render(document_of(found), "html"))
     assert "w 60" in page
 
@@ -481,10 +534,14 @@ def test_a_notebook_shows_the_verdict_and_folds_the_columns():
 
 
 def test_a_number_is_drawn_by_the_levels_of_another_column():
-    codes, values = [np.repeat([0.0, 1.0], 40)] * 2, [np.arange(80.0), np.arange(80.0) + 5]
+    codes, values = [np.repeat([0.0, 1.0], 40)] * 2, [np.arange(100.0, 180), np.arange(105.0, 185)]
     chart = charts.by_another(codes, values, ("low", "high"), ("A", "B"), "By level.", str, str)
     assert "low" in chart.svg
     assert "high" in chart.svg
+    tops = re.search('class="fa" d="([^"]*)"', chart.svg)[1]
+    (low, zero), (high, _) = re.findall(r"M\S+ (\S+?)h\S+?V(\d+)", tops)  # bars stand on zero
+    ratio = (float(zero) - float(low)) / (float(zero) - float(high))
+    assert (zero, ratio) == ("72", pytest.approx(119.5 / 159.5, abs=0.01))
 
 
 def test_bins_are_wide_enough_to_read_where_most_values_are_one():

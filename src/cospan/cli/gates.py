@@ -72,7 +72,7 @@ def broken(gates: Sequence[Gate], found: Comparison | Monitoring) -> list[str]:
         if gate.what == "drift" and isinstance(found, Monitoring):
             # An alarm, or an episode that goes on.
             said = [
-                " ".join([f"{window} raises an alarm.", *window_sentences(window, found)[:1]])
+                " ".join([f"{window} raises an alarm.", *window_sentences(window)[:1]])
                 for window in found.new_windows
                 if window.alarm
             ]
@@ -94,7 +94,7 @@ def _all(found: Comparison | Monitoring) -> Iterator[tuple[str, _Judged]]:
             missing = [
                 (name, usual.get(name, 0.0), held.missing) for name, held in window.columns.items()
             ]
-            yield f"{window}: ", (window, window_sentences(window, found), missing)
+            yield f"{window}: ", (window, window_sentences(window), missing)
         return
     for a, b in itertools.combinations(found.names, 2):
         pair = found.pair(a, b)

@@ -176,7 +176,7 @@ def _reasons(
 
 
 def _beyond_spread(values: Floats, rows: Reading) -> tuple[Floats, Floats]:
-    """How far numbers are beyond the usual ones, and the ends (n, 2) of these."""
+    """How far numbers are from the middle, 0 for usual ones, and the ends (n, 2) of these."""
     known = values[~np.isnan(values)]
     cuts = (USUAL[0], 0.25, 0.5, 0.75, USUAL[1])
     low, first, middle, third, high = (
@@ -186,17 +186,16 @@ def _beyond_spread(values: Floats, rows: Reading) -> tuple[Floats, Floats]:
     if not spread > 0:
         spread = float(np.std(known)) if len(known) else 0.0
     ends = np.tile([low, high], (len(rows.values), 1))
-    if spread > 0:
-        return np.asarray(((rows.values - middle) / spread) ** 2), ends
-    off = np.where(rows.values == middle, 0.0, 4 * CONFLICT)
-    return np.where(np.isnan(rows.values), math.nan, off), ends
+    far = ((rows.values - middle) / spread) ** 2 if spread > 0 else 4 * CONFLICT
+    usual = (rows.values >= low) & (rows.values <= high)
+    return np.where(np.isnan(rows.values), math.nan, np.where(usual, 0.0, far)), ends
 
 
 def _beyond_shares(values: Floats, rows: Reading) -> tuple[Floats, Floats]:
-    """The same of levels, and their shares, twice."""
+    """The same of levels (rare ones are all alike), and their shares, twice."""
     known = values[~np.isnan(values)].astype(np.intp)
     n, there = max(1, len(known)), ~np.isnan(rows.values)
     counts = np.bincount(known, minlength=len(rows.levels or ()))
     shares = counts[np.where(there, rows.values, 0).astype(np.intp)] / n
-    far = np.where(there, -2 * np.log(np.maximum(shares, 0.5 / n)), math.nan)
+    far = np.where(there, -2 * np.log(np.maximum(shares, USUAL[0])), math.nan)
     return far, np.column_stack([shares, shares])

@@ -84,9 +84,6 @@ class Fidelity:
         n, m = len(self.rows_synthetic), len(self.rows_real)
         return "\n".join(
             [
-                f"precision {self.precision:.3f} (real rows among themselves: "
-                f"{self.usual_precision:.3f})  recall {self.recall:.3f}  "
-                f"density {self.density:.3f}  coverage {self.coverage:.3f}",
                 f"{len(self.impossible)} of {n} synthetic rows are like no real row: far away, or "
                 "against the relations between columns",
                 f"{len(self.copies)} of {n} synthetic rows are nearly copies of a real row, nearer "
@@ -94,6 +91,9 @@ class Fidelity:
                 f"{self.exact} of {n} synthetic rows equal a real row in every value "
                 f"({self.repeated:.0%} of the real rows equal another real row)",
                 f"{len(self.never_produced)} of {m} real rows lie where no synthetic row is",
+                f"precision {self.precision:.3f} (real rows among themselves: "
+                f"{self.usual_precision:.3f})  recall {self.recall:.3f}  "
+                f"density {self.density:.3f}  coverage {self.coverage:.3f}",
             ]
         )
 

@@ -384,7 +384,7 @@ class Monitoring:
         found["p"] = [math.nan if w.p is None else w.p for w in windows]
         for key, own in (("size", "real"), ("size_low", "low"), ("size_high", "high")):
             found[key] = [math.nan if w.size is None else getattr(w.size, own) for w in windows]
-        found["findings"] = [" ".join(window_sentences(w, self)) for w in windows]
+        found["findings"] = [" ".join(window_sentences(w)) for w in windows]
         return found
 
     def to_frame(self, backend: str | None = None) -> DataFrame:

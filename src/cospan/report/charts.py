@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 from cospan.base.text import cut_middle, share_text
-from cospan.base.tolerance import NOT_ZERO
 from cospan.base.types import Floats
 from cospan.evidence import Size
 
@@ -161,19 +160,6 @@ def hills(scores: Sequence[Floats], names: Names) -> Chart:
     return made.chart()
 
 
-def cloud(x: Floats, y: Floats, own: Sequence[int], said: Sequence[str], names: Names) -> Chart:
-    """Rows of two sets as dots: the farther apart the clouds, the larger the difference."""
-    made = Drawing(440, 272, f"Rows of {names[0]} (filled) and {names[1]} (rings)", scaled=True)
-    places = np.stack([x, -y])
-    low, high = np.quantile(places, ENDS, axis=1, keepdims=True)
-    part = (np.clip(places, low, high) - low) / np.maximum(high - low, NOT_ZERO)
-    for left, top, k, words in zip(*(8 + part * [[424], [232]]).tolist(), own, said, strict=True):
-        made.dot(left, top, 3.5, "ring" if k else "da", words)
-    a, b = (cut_middle(name, 18) for name in names)
-    made.ends(266, f"← looks like {a}", f"looks like {b} →")
-    return made.chart()
-
-
 def _smooth(values: Floats, grid: Floats, spread: float) -> Floats:
     """A smooth density on a grid; mass beyond the ends is mirrored by what is missing there."""
     edges = np.linspace(grid[0], grid[-1], 257)
@@ -265,18 +251,22 @@ def _steps(
 ) -> None:  # fmt: skip
     """Values side by side: A filled, B as a line; with gaps between what has no order.
 
-    The last values are said where there is room at the right.
+    The last values are said where there is room at the right. Bars stand on 0.
     """
     high, step = max(map(max, values)), (made.width - right) / len(labels)
+    if gap:
+        low, high = min(0.0, *map(min, values)), max(0.0, high)
     last = []
     for side, look in zip(values, ("fa", "lb"), strict=True):
-        ups = [bottom - (bottom - 2) * (value - low) / ((high - low) or 1.0) for value in side]
+        *ups, zero = (
+            bottom - (bottom - 2) * (value - low) / ((high - low) or 1.0) for value in (*side, 0.0)
+        )
         last.append(ups[-1])
         if not gap:
             steps = "".join(f"V{y:.1f}h{step:.2f}" for y in ups)
             made.path(f"M0 {bottom:g}{steps}V{bottom:g}", look)
             continue
-        foot = f"V{bottom:g}h-{step - 2 * gap:.1f}z" if look == "fa" else ""
+        foot = f"V{zero:g}h-{step - 2 * gap:.1f}z" if look == "fa" else ""
         tops = (f"M{k * step + gap:.1f} {y:.1f}h{step - 2 * gap:.1f}" for k, y in enumerate(ups))
         made.path("".join(f"{d}{foot}" for d in tops), look)
     made.path(f"M0 {bottom + 0.5:g}H{made.width - right:g}", "ax2")
@@ -292,7 +282,7 @@ def _steps(
 
 def bars(values: Sequence[float], names: Names, words: Words, title: str) -> Chart:
     """One bar a set, A filled and B outlined, with its value."""
-    top, shown = max(map(abs, values)) or 1.0, [cut_middle(name, 12) for name in names]
+    top, shown = max(map(abs, values)) or 1.0, [cut_middle(name, 15) for name in names]
     rows = [(name, [Mark("fb lb" if k else "fa", 0, abs(value) / top, 18)], words(value))
             for k, (name, value) in enumerate(zip(shown, values, strict=True))]  # fmt: skip
     left = 10 + 7 * max(map(len, shown))
@@ -351,16 +341,16 @@ def _averages(x: Floats, y: Floats, edges: Floats) -> Floats:
 
 
 def usual_range(
-    value: float, usual: Sequence[tuple[float, float]], names: Names, words: Words
+    value: float, usual: Sequence[tuple[float, float]], looks: Names, names: Names, words: Words
 ) -> Chart:
     """A value against what is usual in two sets: bars, and a mark that may lie beyond them."""
     low, high = min(ends[0] for ends in usual), max(ends[1] for ends in usual)
     low, room = low - 0.12 * ((high - low) or 1.0), 1.24 * ((high - low) or 1.0)
     rows = []
-    for k, (ends, name) in enumerate(zip(usual, names, strict=True)):
+    for ends, look, name in zip(usual, looks, names, strict=True):
         start, end = ((v - low) / room for v in ends)
         said = f"{name} {words(ends[0])} to {words(ends[1])}"
-        rows.append(("", [Mark("fb lb" if k else "fa", start, end, 6, said)], ""))
+        rows.append(("", [Mark(look, start, end, 6, said)], ""))
     made = lanes(f"{words(value)}, and what is usual", rows, 128, 10, left=4, right=12)
     at = (value - low) / room
     if 0 <= at <= 1:
@@ -371,12 +361,12 @@ def usual_range(
 
 
 def made_of(shares: Mapping[str, float]) -> Chart:
-    """What the difference is made of, as one bar; the words are beside it."""
+    """What the difference is made of, as one bar."""
     said = [f"{share_text(share)} {name}" for name, share in shares.items()]
     starts = [0.0, *itertools.accumulate(shares.values())]
-    marks = [Mark(f"p{k}", starts[k], max(starts[k + 1] - 0.004, starts[k]), 24, words)
+    marks = [Mark(f"p{k}", starts[k], max(starts[k + 1] - 0.004, starts[k]), 24, words, words)
              for k, words in enumerate(said)]  # fmt: skip
-    return lanes(", ".join(said), [("", marks, "")], 1088, 24).chart()
+    return for_phones(lambda w: lanes(", ".join(said), [("", marks, "")], w, 24).chart())
 
 
 def seen_from(items: Sequence[tuple[str, float, str]]) -> Chart:
@@ -407,10 +397,10 @@ def set_map(names: Names, places: Floats) -> Chart:
     xy = (places - middle) * scale + [220, height / 2]
     made = Drawing(440, height, title, scaled=True)
     for side, k in enumerate(np.argsort(xy[:, 0], kind="stable").tolist()):
-        (x, y), look, name = xy[k].tolist(), LOOKS[k % 5], cut_middle(names[k], 16)
+        (x, y), look, name = xy[k].tolist(), LOOKS[k % 5], cut_middle(names[k], 20)
         made.dot(x, y, 7, f"d{look}", names[k])
         above = y <= height / 2 if height > 160 else side % 2 == 0  # neighbours on other sides
-        made.text(min(max(x, 50), 390), y - 15 if above else y + 26, name, f"n x{look}", "middle")
+        made.text(min(max(x, 70), 370), y - 15 if above else y + 26, name, f"n x{look}", "middle")
     return made.chart()
 
 
@@ -418,7 +408,7 @@ def matrix(names: Names, sizes: Floats) -> Chart:
     """All sizes, names on the diagonal."""
     K = len(names)
     cell = 52.0 if K <= 6 else max(22.0, 340.0 / K)
-    made = Drawing(cell * K + 110, cell * K + 4, "How often one row of each is told apart, of 100")
+    made = Drawing(cell * K + 140, cell * K + 4, "How often one row of each is told apart, of 100")
     for i in range(K):
         for j in range(i):
             size = float(sizes[i, j])
@@ -427,7 +417,7 @@ def matrix(names: Names, sizes: Floats) -> Chart:
             x, y = (j + 0.5) * cell, (i + 0.5) * cell + 4
             times = ">99" if 0.995 <= size < 1 else f"{100 * size:.0f}"
             made.text(x, y, times, f"n t{level}", "middle")
-        name = cut_middle(names[i], 15)
+        name = cut_middle(names[i], 20)
         made.text(i * cell + 6, (i + 0.5) * cell + 4, name, f"n x{LOOKS[i % 5]}")
     return made.chart()
 
@@ -446,5 +436,5 @@ def over_sets(names: Names, rows: Sequence[tuple[float, ...]], words: Words, tit
                 Mark(f"q{look}", at[1], at[2], 8, said),
                 Mark(f"d{look}", at[0], None, 9, said),
             ]
-        found.append((cut_middle(name, 14), marks, words(row[0]) if row[0] == row[0] else "none"))
-    return lanes(title, found, 352, left=104, right=64).chart()
+        found.append((cut_middle(name, 18), marks, words(row[0]) if row[0] == row[0] else "none"))
+    return lanes(title, found, 352, left=128, right=64).chart()

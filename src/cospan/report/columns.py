@@ -24,13 +24,13 @@ from cospan.base.types import Floats
 from cospan.comparison import Comparison
 from cospan.evidence import OTHER, FeatureChange, PairChange
 from cospan.wording.findings import SHARED, TIMES, sentence, set_labels, value_text
-from cospan.wording.results import changed_in, nameless, smallest_words
+from cospan.wording.results import changed_in, compared, nameless, only_repeated, smallest_words
 
 from . import charts
 from .document import Cell, Chart, Figure, Figures, Fold, Section, table
 
 #: Columns that are listed, and those of them without a change.
-MOST_COLUMNS, MOST_STILL = 40, 12
+MOST_COLUMNS, MOST_STILL = 40, 20
 #: Relations with a picture, by how much those changed at least, and columns over many sets.
 PICTURED, CLEAR, MOST_FIGURES = 3, 0.05, 24
 #: The kind of rows to check that no set finds usual.
@@ -66,6 +66,8 @@ class Subject:
         self.looks = (charts.LOOKS * len(found.names))[: len(found.names)]
         self.many, self.pictures = len(found.names) > 2, found.image_shape is not None
         self.named = not nameless(found.verdict)  # columns say something
+        self.thing = "picture" if self.pictures else "row"
+        self.calm = not found.verdict.differs or only_repeated(found.verdict)
 
     @cached_property
     def sides(self) -> dict[str, Side]:
@@ -77,6 +79,14 @@ class Subject:
                 values = tuple(one.values for one in own)
                 sides[column.name] = Side(column.kind, values, own[0].levels)
         return sides
+
+    def values(self, name: str, where: tuple[str, str] | None = None) -> list[Floats]:
+        """A column in two sets; `where` keeps the rows with one level of another column."""
+        own, other = self.sides[name].values[:2], self.sides.get(where[0]) if where else None
+        if not where or not other or not other.levels:
+            return list(own)
+        code = other.levels.index(where[1])
+        return [x[y == code] for x, y in zip(own, other.values[:2], strict=True)]
 
     @cached_property
     def examples(self) -> list[Example]:
@@ -128,10 +138,10 @@ def columns_section(subject: Subject) -> Section:
     found, names = subject.found, subject.names
     heads = {"Column": "name", "Distribution": "chart",
              f"{names[0]} → {names[1]}": "pair",
-             "In words" if found.verdict.differs else "Would be seen from": "words",
+             "Would be seen from" if subject.calm else "In words": "words",
              "p ↕": "number"}  # fmt: skip
-    features, n = found.features.rows, len(found.features.changed)
-    title = f"{n:,} of {plural(len(features), 'column')} changed" if n else "No column changed"
+    features, n = compared(found.verdict), len(found.features.changed)
+    title = "Columns, changed ones first" if n else "No column changed"
     shown = features[: min(MOST_COLUMNS, n + MOST_STILL)]
     lead = "Histograms run from the 1st to the 99th percentile. Hover for values."
     if len(shown) < len(features):
@@ -143,7 +153,7 @@ def columns_section(subject: Subject) -> Section:
 def _column(one: FeatureChange, subject: Subject) -> tuple[Cell | Chart | str | None, ...]:
     found, p = subject.found, one.p_adjusted
     words = "" if one.finding is None else sentence(one.finding, found.verdict.sets, one.kind)
-    if not found.verdict.differs:  # then nothing is to be said of changes
+    if subject.calm:  # then nothing is to be said of changes
         words = seen_from(one, found)[1]
     sign = p_sign(p, found.verdict.n_permutations).removeprefix("= ") if p == p else ""
     return one.name, _distribution(one, subject), values_of(one), words, Cell(sign, value=p)
@@ -255,7 +265,7 @@ def over_sets_section(subject: Subject) -> Iterator[Section]:
     title = "No column differs between the sets"
     if times:
         first = " and ".join(map(quoted, list(times)[:2]))
-        title = f"{first} differ{'s' if len(times) == 1 else ''} most"
+        title = f"{first} differ most" if len(times) > 1 else f"Only {first} differs"
     lead = "Dot: average or share; band: middle half; line: 5th to 95th percentile."
     yield Section("columns", "Columns", title, lead, (Figures(tuple(figures)),))
 
@@ -270,7 +280,7 @@ def _over_sets(name: str, times: int, subject: Subject) -> Figure:
     if side.levels is not None:
         shares = {x: [one.levels.get(x, 0.0) for one in held] for one in held for x in one.levels}
         shares = shares or {side.levels[-1]: [one.mean for one in held]}  # a truth value
-        level = max(shares, key=lambda x: max(shares[x]) - min(shares[x]))
+        level = max(shares, key=lambda x: (x != OTHER, max(shares[x]) - min(shares[x])))
         name, words = f"{name} = {level}", share_text
         rows += [(share, 0.0, share, share, share) for share in shares[level]]
     else:
@@ -282,4 +292,7 @@ def _over_sets(name: str, times: int, subject: Subject) -> Figure:
     text = f"changed in {times} of {plural(len(found.by_size), 'pair')}" if times else "no change"
     if middles and words(middles[0]) != words(middles[-1]):
         text = f"{words(middles[0])} to {words(middles[-1])}; {text}"
+    if side.levels is None and side.kind == "number" and middles:
+        places = max(len(number(middle).partition(".")[2]) for middle in middles)
+        words = f"{{:,.{places}f}}".format if places else number  # all with as many
     return Figure(name, text, charts.over_sets(subject.names, rows, words, name))

@@ -12,8 +12,8 @@ from cospan.base.text import cut_middle, listed, number, plural, quoted, share_t
 from cospan.comparison import Comparison, RowToCheck
 from cospan.evidence import IN_BOTH, Finding, size_word
 from cospan.wording import results
-from cospan.wording.findings import SCHEMA, finding_sentences, sentence, value_text
-from cospan.wording.results import SHOWN, made_of_sentence, of_hundred
+from cospan.wording.findings import finding_sentences, sentence, set_labels, value_text
+from cospan.wording.results import SHOWN, made_of_sentence, of_hundred, schema_sentences
 
 from . import charts
 from .columns import (
@@ -38,6 +38,7 @@ from .document import (
     Key,
     Notes,
     Section,
+    Table,
     made_section,
     table,
 )
@@ -48,9 +49,7 @@ MOST_DRAWN = 21
 MOST_MAPPED = 6  # more sets are no map
 #: Findings that a card has; columns of the band where nothing changed; rows named as examples.
 FINDINGS, BAND, EXAMPLES = 5, 14, 3
-DOTS = 400  # rows that are drawn
-#: Kinds of findings that are not about the values of one column, and whose values are shares.
-WHOLE = (*SCHEMA, "repeated rows")
+#: Kinds of findings whose values are shares.
 SHARES = ("level", "value", "missing", "rounding", "identity", "copy")
 #: Rows that are listed, of each kind.
 MOST_ROWS = 5
@@ -79,7 +78,6 @@ def comparison_document(found: Comparison, command: str | None, files: Sequence[
         sections += [columns_section(subject), *relations_section(subject)]
     else:
         things = "pixels" if subject.pictures else "columns"
-        sections += [] if subject.pictures else [_examples(subject)]
         single = columns_section(subject).blocks
         more.append(Fold(f"Single {things}", "those that differ most", single))
     if not subject.pictures:
@@ -87,8 +85,7 @@ def comparison_document(found: Comparison, command: str | None, files: Sequence[
     if not subject.many:
         sections += parts_section(subject)
     if notes:
-        title = f"{plural(len(notes), 'note')} on data quality"
-        sections.append(Section("quality", "Quality", title, "", (Notes(tuple(notes)),)))
+        sections.append(Section("quality", "Quality", "Data quality", "", (Notes(tuple(notes)),)))
     sections.append(how_made(subject, command, files, more))
     footer = f"cospan {found.version} · {found.seconds:.1f} seconds"
     lead = f"{card.lead} {results.aside_sentence(found)}".rstrip()
@@ -97,13 +94,18 @@ def comparison_document(found: Comparison, command: str | None, files: Sequence[
 
 
 def _pair_parts(subject: Subject) -> Iterator[Section]:
-    """A card for every pair that was tested: the farthest and the closest open, others folded."""
+    """A card for every pair that was tested: of those that differ two are open, others folded."""
     found, folds = subject.found, []
     pairs = found.by_size if found.differing is not None else ()
-    for place, (i, j) in enumerate(pairs):
+    shown = found.differing or pairs
+    words = "Least different", "Most different"
+    opened = dict(zip((*shown[-1:], *shown[:1]), words, strict=False))
+    for i, j in pairs:
         pair = Subject(found.pair(i, j))
         card = pair_card(pair)._replace(looks=subject.looks[i] + subject.looks[j], keys=())
-        word = {0: "Farthest", len(pairs) - 1: "Closest"}.get(place)
+        if pair.found.verdict.differs and (i, j) not in shown:  # alone it would
+            card = card._replace(lead="Not beyond chance among so many pairs.", points=())
+        word = opened.get((i, j))
         if word is not None:
             yield Section(pair_id(i, j), word, f"{word}: {card.title}", card.lead, (card,))
             continue
@@ -122,18 +124,19 @@ def pair_card(subject: Subject) -> Card:
     found, side = subject.found, tuple[Block, ...]()
     if subject.pictures:  # they speak for themselves, and single pixels say nothing
         side = (Gallery(subject).averages(),)
-    elif not found.verdict.differs:
+    elif subject.calm:
         side = _band(subject) if subject.named else ()
     elif not subject.named:
-        side = (_cloud(subject),)
-    label = SHOWN.format("picture of each" if subject.pictures else "row from each set")
+        side = (_examples(subject),)
+    label = SHOWN.format(f"{subject.thing} from each set")
     words = results.interval_words(found.size)
     big = Fact(label, f"{of_hundred(found.size)} times in 100", words)
     logs = [np.log(group.weights + 1e-9) for group in found.groups]
     hills = charts.hills([log[:, 1] - log[:, 0] for log in logs], subject.names)
-    return Card(results.headline(found), results.columns_lead(found), _keys(subject), big,
-                (hills, charts.ruler(found.size)), tuple(_points(subject)), side,
-                side_first=subject.pictures)  # fmt: skip
+    lead = " ".join([*schema_sentences(found.verdict, 2), results.columns_lead(found)])
+    drawn = hills, charts.ruler(found.size)
+    return Card(results.headline(found), lead, _keys(subject), big, drawn,
+                tuple(_points(subject)), side, side_first=subject.pictures)  # fmt: skip
 
 
 def many_card(subject: Subject) -> Card:
@@ -143,10 +146,8 @@ def many_card(subject: Subject) -> Card:
     if not subject.pictures and len(names) <= MOST_MAPPED and found.map is not None:
         text = "The farther apart two dots, the easier their rows are told apart."
         side = [Figure("The sets on a map.", text, charts.set_map(names, found.map))]
-    text = "of 100 (guessing: 50)."
-    second = Figure(
-        "How often one row of each is told apart,", text, charts.matrix(names, found.size_matrix)
-    )
+    text = f"How often one {subject.thing} of each is told apart,"
+    second = Figure(text, "of 100 (guessing: 50).", charts.matrix(names, found.size_matrix))
     title = results.headline(found)
     said = [line for line in results.comparison_sentences(found) if line != title]
     points, lead = tuple(map(Figure, said)), results.sets_lead(found)
@@ -155,8 +156,7 @@ def many_card(subject: Subject) -> Card:
 
 def _keys(subject: Subject) -> tuple[Key, ...]:
     """The sets, as they look on the page."""
-    thing = "picture" if subject.pictures else "row"
-    sizes = [plural(group.total, thing) for group in subject.found.groups]
+    sizes = [plural(group.total, subject.thing) for group in subject.found.groups]
     return tuple(map(Key, subject.names, subject.looks, sizes))
 
 
@@ -164,11 +164,10 @@ def _keys(subject: Subject) -> tuple[Key, ...]:
 
 
 def _points(subject: Subject) -> Iterator[Figure]:
-    """The first findings with their charts; without names only what is not about one column."""
+    """The first findings with their charts; without names only repeated rows."""
     verdict = subject.found.verdict
-    findings = [one for one in subject.found.findings if one.kind in WHOLE or subject.named]
-    for one in findings[:FINDINGS]:
-        chart, text = (None, "") if one.kind in WHOLE else _finding_chart(one, subject)
+    for one in () if results.only_repeated(verdict) else results.told(verdict)[:FINDINGS]:
+        chart, text = _finding_chart(one, subject)
         (words,) = finding_sentences(verdict, [one])
         yield Figure(words, text, chart)
 
@@ -176,14 +175,17 @@ def _points(subject: Subject) -> Iterator[Figure]:
 def _finding_chart(one: Finding, subject: Subject) -> tuple[Chart | None, str]:
     """The chart of a finding, and what to see in it."""
     names, side = subject.names, subject.sides.get(one.column)
-    title = f"{one.column} in {names[0]} and {names[1]}"
+    title, text = f"{one.column} in {names[0]} and {names[1]}", ""
+    if one.where is not None:
+        text = f"Only rows where {quoted(one.where[0])} = {quoted(one.where[1])}."
     if one.kind in SHARES and one.a == one.a:
         words = partial(share_text, places=1 if max(one.a, one.b) < 0.1 else 0)
-        return charts.bars((one.a, one.b), names, words, title), ""
+        return charts.bars((one.a, one.b), names, words, title), text
     if one.kind == "inside":
         return charts.bars((one.a, one.b), names, number, title), f"Averages of {one.column} there."
-    if side is None:
-        return None, ""
+    if side is None or "missing" in (one.part, one.detail):  # gaps are no values
+        return None, text
+    values = subject.values(one.column, one.where)
     if one.kind in ("given", "scatter", "relation"):
         ends = f"{one.column} = {one.part}", f"{one.second} = {one.detail}"
         drawn = subject.along(one.second, one.column, ends)
@@ -191,8 +193,8 @@ def _finding_chart(one: Finding, subject: Subject) -> tuple[Chart | None, str]:
             return drawn
     if side.levels is not None:
         feature = subject.found.features[one.column]
-        return charts.levels(feature.a.levels, feature.b.levels, names), ""
-    return charts.histogram(side.values[:2], names, side.words, 216, 66), ""
+        return None if one.where else charts.levels(feature.a.levels, feature.b.levels, names), text
+    return charts.histogram(values, names, side.words, 216, 66), text
 
 
 def _band(subject: Subject) -> tuple[Block, ...]:
@@ -208,17 +210,7 @@ def _band(subject: Subject) -> tuple[Block, ...]:
     return (Figure(title, caption, charts.seen_from(items[:BAND])),) if items else ()
 
 
-def _cloud(subject: Subject) -> Figure:
-    """Where columns say nothing: rows by their score, and by how usual they are."""
-    rows = subject.examples[:: 1 + len(subject.examples) // DOTS]
-    across = np.array([np.log((one.score + 1e-9) / (1 - one.score + 1e-9)) for one in rows])
-    up = np.array([one.usual for one in rows])
-    said = [f"{one.id} of {subject.names[one.own]}" for one in rows]
-    drawn = charts.cloud(across, up, [one.own for one in rows], said, subject.names)
-    return Figure("Each dot is a row.", "At the bottom: rows that are unusual for both.", drawn)
-
-
-def _examples(subject: Subject) -> Section:
+def _examples(subject: Subject) -> Table:
     """The clearest rows of each set, and those in between."""
     found, (a, b) = subject.examples, subject.names
     middle = sorted(found, key=lambda one: abs(one.score - 0.5))[:EXAMPLES]
@@ -230,9 +222,7 @@ def _examples(subject: Subject) -> Section:
             like = f"{share_text(max(one.score, 1 - one.score))} {b if one.score > 0.5 else a}"
             own = Cell(subject.names[one.own], f"key {'ab'[one.own]}")
             rows.append((word if k == 0 else "", cut_middle(str(one.id), 18), own, like))
-    listed_ = table({"Example": "name", "Row": "", "Set": "", "Looks like": ""}, rows)
-    title = f"From the clearest {a} to the clearest {b}"
-    return Section("examples", "Examples", title, "", (listed_,))
+    return table({"Example": "name", "Row": "", "Set": "", "Looks like": ""}, rows)
 
 
 # ---- facts -------------------------------------------------------------------------------------
@@ -240,34 +230,32 @@ def _examples(subject: Subject) -> Section:
 
 def _facts(subject: Subject, notes: Sequence[tuple[str, str]]) -> Iterator[Fact]:
     """How sure (of many sets of the farthest pair), what changed, rows to check, quality."""
-    found, many, n = subject.found, subject.many, subject.found.verdict.n_permutations
-    said = f"one of {plural(len(found.by_size), 'pair')}" if many else plural(n, "relabelling")
-    tested = (f"p {p_sign(found.p, n)}", said) if found.p == found.p else ("no test", "few rows")
-    yield Fact("How sure, farthest pair" if many else "How sure", *tested)
+    found, many, first = subject.found, subject.many, results.first_pair(subject.found)
+    p, n = first.p, first.verdict.n_permutations
+    said = " and ".join(set_labels(first.names)) if many else plural(n, "relabelling")
+    tested = (f"p {p_sign(p, n)}", said) if p == p else ("no test", "few rows")
+    yield Fact("How sure", *tested)
     yield from () if many else _facts_of_pair(subject)
     rows = found.rows
     neither = sum(row.kind == NO_SET for row in rows)
     text = f"look like {'another' if many else 'the other'} set"
     if neither or not rows:
         text = f"{neither or 'none'} unlike {'any set' if many else 'both sets'}"
-    thing = "Pictures" if subject.pictures and not many else "Rows"
-    yield Fact(f"{thing} to check", f"{len(rows):,}", text, "rows" if rows else "")
+    yield Fact(
+        f"{subject.thing.capitalize()}s to check", f"{len(rows):,}", text, "rows" if rows else ""
+    )
     about = notes[0][0].lower() if notes else "nothing odd"
     yield Fact("Data quality", plural(len(notes), "note"), about, "quality" if notes else "")
 
 
 def _facts_of_pair(subject: Subject) -> Iterator[Fact]:
-    """How many columns and relations changed, or what would have been seen."""
+    """How many columns and relations changed."""
     found, features = subject.found, subject.found.features
     what = "Pixels changed" if subject.pictures else "Columns changed"
-    counts = f"{len(features.changed):,} of {len(features):,}"
-    yield Fact(what, counts, "adjusted for all", "columns" if subject.named else "made")
+    counts = f"{len(features.changed):,} of {len(results.compared(found.verdict)):,}"
+    yield Fact(what, counts, "all tested together", "columns" if subject.named else "made")
     pairs = found.feature_pairs.changed
-    if not found.verdict.differs:
-        steps = [one.deviations for one in found.verdict.smallest.values()]
-        least = f"{number(float(np.nanmedian(steps)), 2)} sd" if steps else "unknown"
-        yield Fact("Smallest visible change", least, "of one column, 4 times in 5")
-    elif pairs and subject.named:
+    if pairs and subject.named:
         first = f"{quoted(pairs[0].first)} and {quoted(pairs[0].second)} first"
         yield Fact("Relations changed", f"{len(pairs):,}", first, "relations")
 
@@ -300,7 +288,7 @@ def pairs_section(subject: Subject) -> Section:
     heads = {"Pair": "name", "Size ↕": "number", "95% interval": "number", "How large": "chip",
              "Columns that changed, most first": "words"}  # fmt: skip
     title = f"{plural(len(rows), 'pair')}, from farthest to closest"
-    lead = "Times in 100 that one row of each is told apart."
+    lead = f"Times in 100 that one {subject.thing} of each is told apart."
     return Section("pairs", "Pairs", title, lead, (table(heads, rows),))
 
 
@@ -309,27 +297,24 @@ def pairs_section(subject: Subject) -> Section:
 
 def rows_section(subject: Subject) -> Iterator[Section]:
     """Rows to check: of those like no set and of those like another one the first, with why."""
-    rows, many = subject.found.rows, subject.many
+    rows = subject.found.rows
     if not rows:
         return
-    apart = [row for row in rows if row.kind == NO_SET]
-    others = [row for row in rows if row.kind != NO_SET]
-    shown = [
-        row
-        for part in (apart, others)
-        for row in sorted(part[: 2 * MOST_ROWS], key=lambda row: not row.reasons)[:MOST_ROWS]
-    ]
-    n, heads = len(rows), {"Row": "number", "Set": "words", "Looks like": "words", WHY: "words"}
-    said = {f"{len(apart):,} unlike {'any set' if many else 'both sets'}.": apart,
-            f"{len(others):,} like {'another' if many else 'the other'} set.": others,
-            f"{len(shown)} are shown; found.rows has all in Python.": n > len(shown)}  # fmt: skip
-    lead = " ".join(text for text, true in said.items() if true)
+    kinds = ([row for row in rows if (row.kind == NO_SET) is apart] for apart in (True, False))
+    shown = [row for kind in kinds for row in sorted(
+        kind[: 2 * MOST_ROWS], key=lambda row: subject.named and not row.reasons)[:MOST_ROWS]
+    ]  # fmt: skip
+    together = subject.named and not any(row.reasons for row in shown)
+    n, heads = len(rows), {"Row": "", "Set": "words", "Looks like": "words", WHY: "words"}
+    said = [f"{len(shown)} are shown; found.rows has all in Python."] if n > len(shown) else []
+    said += ["No single value of theirs is odd, but how they go together."] if together else []
     title = f"{plural(n, 'row')} {'deserves' if n == 1 else 'deserve'} a look"
-    blocks = (table(heads, [_row(row, subject) for row in shown]),)
-    yield Section("rows", "Rows to check", title, lead, blocks)
+    other = "" if together or not subject.named else "no single value, but how they go together"
+    blocks = (table(heads, [_row(row, subject, other) for row in shown]),)
+    yield Section("rows", "Rows to check", title, " ".join(said), blocks)
 
 
-def _row(row: RowToCheck, subject: Subject) -> tuple[Cell | str, ...]:
+def _row(row: RowToCheck, subject: Subject, other: str) -> tuple[Cell | str, ...]:
     names, called = subject.found.names, dict(zip(subject.found.names, subject.names, strict=True))
     look = f"key {subject.looks[names.index(row.set)]}" if row.set in names else ""
     own = Cell(called.get(row.set, row.set), look)
@@ -340,8 +325,7 @@ def _row(row: RowToCheck, subject: Subject) -> tuple[Cell | str, ...]:
     reasons = () if subject.found.features.nameless else row.reasons
     why = ", ".join(f"{one.column} {_shown(one.value, one.kind)}" for one in reasons)
     lines = tuple(_reasons(row, subject)) if why else ()
-    why = why or ("no single value, but how they go together" if subject.named else "")
-    return str(row.id), own, like, Cell(why, lines=lines)
+    return str(row.id), own, like, Cell(why or other, lines=lines)
 
 
 def _shown(value: float | str, kind: str) -> str:
@@ -359,10 +343,12 @@ def _reasons(row: RowToCheck, subject: Subject) -> Iterator[tuple[str, Chart | N
         words = partial(value_text, kind=one.kind)
         usual = [one.usual[k] for k in sets]
         if isinstance(one.value, str):
-            yield text, None, f"in {' · '.join(share_text(x, 1) for x, _ in usual)} of the rows"
+            shares = zip((share_text(x, 1) for x, _ in usual), names, strict=True)
+            yield text, None, ", ".join(f"{share} of {name}" for share, name in shares)
         elif not any(math.isnan(end) for ends in usual for end in ends):
             ranges = " · ".join(f"{words(low)} to {words(high)}" for low, high in usual)
-            yield text, charts.usual_range(one.value, usual, names, words), ranges
+            looks = [f"q{subject.looks[k]}" for k in sets] if subject.many else ("fa", "fb lb")
+            yield text, charts.usual_range(one.value, usual, looks, names, words), ranges
 
 
 def parts_section(subject: Subject) -> Iterator[Section]:
@@ -370,10 +356,9 @@ def parts_section(subject: Subject) -> Iterator[Section]:
     verdict = subject.found.verdict
     things = "pixels" if subject.pictures else "columns"
     shares = {PARTS[kind].format(things): share for kind, share in verdict.shares.items()}
-    if shares and verdict.differs:
+    if title := made_of_sentence(verdict):
         lead = "; ".join(f"{share_text(share)} {name}" for name, share in shares.items())
-        drawn = charts.made_of(shares)
-        yield Section("parts", "Made of", made_of_sentence(verdict), f"{lead}.", (drawn,))
+        yield Section("parts", "Made of", title, f"{lead}.", (charts.made_of(shares),))
 
 
 # ---- quality, and how it was made --------------------------------------------------------------
@@ -397,8 +382,6 @@ def quality_notes(found: Comparison) -> list[tuple[str, str]]:
         notes.append(("Missing values", f"{said}{more}."))
     odd = found.verdict.quality if found.image_shape is None else ()  # a pixel is no column
     odd = tuple(one for one in odd if not aside or one.kind != "times")  # that says it, too
-    still = [one.column for one in odd if one.detail == IN_BOTH]
-    notes += [("Constant", f"{listed(still)}: the same value in every row.")] if still else []
     notes += [(one.kind.capitalize(), sentence(one, sets)) for one in odd if one.detail != IN_BOTH]
     codes = (*READING, *SAID)
     notes += [(n.code.capitalize(), str(n)) for n in found.warnings if n.code not in codes]

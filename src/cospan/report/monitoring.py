@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -14,7 +15,7 @@ from cospan.base.tolerance import NOT_ZERO
 from cospan.evidence import Held
 from cospan.monitoring import Episode, Monitoring, Window
 from cospan.wording import results
-from cospan.wording.findings import set_names
+from cospan.wording.findings import set_labels
 from cospan.wording.results import of_hundred
 
 from . import charts
@@ -36,8 +37,8 @@ from .document import (
     table,
 )
 
-#: Windows that open as a card, columns over time, columns named in a row, sentences of the lead.
-MOST_CARDS, MOST_COLUMNS, NAMED, LEAD = 6, 14, 3, 2
+#: Episodes with cards, columns over time, columns named in a row, sentences of the lead.
+MOST_CARDS, MOST_COLUMNS, NAMED, LEAD = 3, 14, 3, 2
 #: The width that a card has inside, and that of a section.
 CARD, WIDE = 1008.0, 1088.0
 #: Sums grow while an episode lasts: the line is clipped here.
@@ -89,11 +90,10 @@ def _labels(windows: Sequence[Window]) -> list[str]:
 def _card(found: Monitoring) -> Card:
     windows, (title, *lead), unit = found.windows, found.sentences, results.window_name(found)
     rows = sum(window.rows for window in windows)
-    names = set_names((found.reference.name, found.name))
-    names = ("reference", "watched") if names[0] == names[1] else names
+    name = set_labels((found.name,))[0] if found.name != found.reference.name else "watched"
     keys = (
-        Key(names[0], "a", plural(len(found.reference.codes), unit)),
-        Key(names[1], "b", f"{plural(len(windows), unit)}, {rows:,} rows"),
+        Key("reference", "a", plural(len(found.reference.codes), unit)),
+        Key(name, "b", f"{plural(len(windows), unit)}, {rows:,} rows"),
     )
     labels, episodes = _labels(windows), found.episodes[::-1]
     points = []
@@ -147,8 +147,9 @@ def _columns_section(found: Monitoring) -> Iterator[Section]:
     if moved:
         title = f"{listed(moved, NAMED)} left {'its' if len(moved) == 1 else 'their'} usual range"
     arrows = f"Arrows mark the direction in {unit}s with an alarm. " if moved else ""
-    lead = f"Stronger colour: further from the {unit}s without an alarm. {arrows}Hover for values."
-    yield Section("columns", "Columns", title, lead, (_heat(windows, rows),))
+    caption = f"Stronger colour: further from the {unit}s without an alarm."
+    drawn = Figure(caption, f"{arrows}Hover for values.", _heat(windows, rows))
+    yield Section("columns", "Columns", title, "", (drawn,))
 
 
 def _over_time(name: str, windows: Sequence[Window]) -> Iterator[Values]:
@@ -177,25 +178,30 @@ def _reach(values: Sequence[float]) -> float:
 
 
 def _window_sections(found: Monitoring) -> Iterator[Section]:
-    """The window of each episode's alarm as the card of a comparison; others are folded."""
-    alarms = [*(one.alarm for one in found.episodes), *(w for w in found.windows if w.alarm)]
-    shown = {window.code: window for window in alarms if window.comparison is not None}
+    """Of the last episodes the windows of the alarm and the worst as cards of comparisons."""
+    unit, shown = results.window_name(found), dict[int, tuple[Window, str]]()
+    for one in found.episodes[-MOST_CARDS:]:
+        worst = results.worst_windows(one, found)
+        shown |= {w.code: (w, f"worst {unit}") for w in worst[:1]}
+        shown |= {w.code: (w, f"first {unit} of an alarm") for w in worst if w is one.alarm}
     usual = [float(w.size) for w in found.windows if w.size is not None and not w.alarm]
-    unit, cards = results.window_name(found), []
-    for window in list(shown.values())[:MOST_CARDS]:
+    cards = []
+    for window, word in sorted(shown.values(), key=lambda one: one[0].code):
         assert window.comparison is not None
-        card = pair_card(Subject(window.comparison))
-        if not window.comparison.verdict.differs:
+        sets, pair = results.window_sets(window), window.comparison
+        pair = replace(pair, names=sets, _verdict=replace(pair.verdict, sets=sets))
+        card = pair_card(Subject(pair))
+        if not pair.verdict.differs:
             card = card._replace(lead=f"Alone it shows nothing: the alarm adds up several {unit}s.")
         if len(usual) > 1:
-            ruler = charts.ruler(window.comparison.size, (min(usual), max(usual)))
+            ruler = charts.ruler(pair.size, (min(usual), max(usual)))
             card = card._replace(charts=(card.charts[0], ruler))
-        day = results.day_text(window.start)
-        cards.append((f"{unit} of {day}" if found.every.timed else str(window), card))
+        cards.append((f"{word}, {sets[1]}", card))
     if cards:
         name, card = cards[0]
         folds = (Fold(other[:1].upper() + other[1:], one.title, (one,)) for other, one in cards[1:])
-        title, lead = f"The {name} against the reference", "The same card as for two files."
+        title, more = f"The {name}", sum(w.alarm for w in found.windows) - len(cards)
+        lead = f"{plural(more, f'more {unit}')} with an alarm: in the table." if more > 0 else ""
         yield Section("window", f"First {unit}", title, lead, (card, *folds))
 
 
@@ -209,7 +215,7 @@ def _windows_section(found: Monitoring) -> Section:
         names = dict.fromkeys(quoted(one.column) for one in window.findings if one.column)
         rows.append(
             (
-                str(window),
+                results.window_sets(window)[1],
                 Cell(f"{window.rows:,}", value=float(window.rows)),
                 Cell(level, value=window.level if level else 0.0),
                 Cell(word, "strong chip" if window.alarm else "quiet chip"),

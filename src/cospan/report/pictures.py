@@ -100,6 +100,7 @@ class Gallery:
         if pictures:
             title = f"{plural(n, 'picture')} {'deserves' if n == 1 else 'deserve'} a look"
             lead = "Their set and look disagree, or no set finds them usual. Check label or scan."
+            lead += f" The first {len(pictures)} are shown." if len(pictures) < n else ""
             yield Section("rows", "To check", title, lead, (Pictures(pictures),), keys=True)
 
     def _typical(self) -> Section:

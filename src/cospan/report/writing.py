@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -23,7 +24,7 @@ from cospan.errors import InputError, needed
 from cospan.monitoring import Monitoring
 
 from .comparison import comparison_document
-from .document import Block, Card, Document, Figures, Fold, Notes, Section, Table, Text
+from .document import Card, Chart, Document, Figures, Fold, Notes, Pictures, Section, Table, Text
 from .monitoring import monitoring_document
 
 FOLDER = Path(__file__).parent / "page"
@@ -35,7 +36,8 @@ MOST_LINES, FIRST_ROWS, MORE_ROWS, MOST_NOTES, LONGEST = 60, 12, 5, 5, 160
 #: Characters that Markdown or HTML would act on.
 _ESCAPES = {ord(c): f"\\{c}" for c in "\\`*_[]|#~"}
 _ESCAPES |= {ord("<"): "&lt;", ord(">"): "&gt;", ord("&"): "&amp;"}
-#: The terminal: lines, findings and lines of facts of the short form; rows of a table.
+_STARTS = re.compile(r"^(\d*)([-+.)](?=\s|$))")  # what makes a line an item of a list
+#: The terminal: lines, findings and lines of facts (and findings of a further card); rows.
 SHORT, FINDINGS, FACTS, MOST_ROWS = 15, 5, 3, 40
 
 Line = tuple[str, str]  # style ("title", "head", "plain", "warn"), text
@@ -135,7 +137,7 @@ def _hash(text: str) -> str:
 
 
 def _items(
-    blocks: Iterable[Block], most: int, folded: bool = False
+    blocks: Iterable[object], most: int, folded: bool = False
 ) -> Iterator[tuple[str, list[list[str]]]]:
     """What there is to read, as "text", a "list", or a "table" of at most some rows."""
     for block in blocks:
@@ -145,12 +147,17 @@ def _items(
             yield "list", [list(note) for note in block.notes]
         elif isinstance(block, Figures):
             yield "list", [[one.title.removesuffix("."), one.text] for one in block.figures]
+        elif isinstance(block, Pictures) and not block.title and not block.ends:
+            yield "list", [[one.title, one.text] for one in block.pictures[:MOST_NOTES]]
         elif isinstance(block, Fold):
-            yield "text", [[f"{block.title}: {block.text}" if block.text else block.title]]
-            yield from _items(block.blocks, most, True) if folded else ()
+            if folded or isinstance(block.blocks[0], Card):
+                yield "text", [[f"{block.title}: {block.text}" if block.text else block.title]]
+            inner = (one for one in block.blocks if folded or not isinstance(one, Card))
+            yield from _items(inner, most, folded)
         elif isinstance(block, Card):
-            yield "text", [[f"{block.title} {block.lead}"]]
-            yield "list", [[point.title] for point in block.points]
+            yield "text", [[block.lead if block.looks else f"{block.title} {block.lead}"]]
+            for point in block.points[:FACTS]:
+                yield "list", [[point.title]]
         elif isinstance(block, Table):
             yield "table", block.texts(most)
             if len(block.rows) > most:
@@ -161,7 +168,7 @@ def _items(
 
 
 def markdown(document: Document) -> str:
-    """The card, then the sections while there is room; how it was made is left out."""
+    """The card, the sections while there is room, and which have none."""
     card = document.card
     found = [f"## {_escaped(card.title)}", "", _escaped(card.lead), ""]
     if card.big is not None:
@@ -171,21 +178,28 @@ def markdown(document: Document) -> str:
     if card.facts:
         values = [f"**{_escaped(fact.value)}**" for fact in card.facts]
         found += [*_rows([[_escaped(fact.label) for fact in card.facts], values]), ""]
+    left = []
     for section in document.sections:
         most = FIRST_ROWS if section is document.sections[0] else MORE_ROWS
         part = list(_section(section, most)) if section.id != "made" else []
-        if len(found) + len(part) < MOST_LINES:
+        if part and len(found) + len(part) < MOST_LINES - 2:
             found += part
+        elif section.id != "made":
+            left.append(section.name)
+    found += [f"Not shown here: {_escaped(', '.join(left))}.", ""] if left else []
     found.append(f"*{_escaped(document.footer)}*")
     return harmless("\n".join(found) + "\n")
 
 
 def _section(section: Section, most: int) -> Iterator[str]:
-    """Its heading and what is open in it, where that is more than pictures."""
-    plain = [block for block in section.blocks if not isinstance(block, Card)]
-    for k, (kind, rows) in enumerate(_items(plain, most)):
-        if k == 0:
-            yield from (f"### {_escaped(section.title)}", "")
+    """Its heading and what can be read in it; tables that are folded where there is no more."""
+    plain = [one for one in section.blocks
+             if not isinstance(one, Fold) or isinstance(one.blocks[0], Card)]  # fmt: skip
+    items = list(_items(plain or section.blocks, most))
+    if section.lead and not items and all(isinstance(one, Chart) for one in plain):
+        items = [("text", [[section.lead]])]
+    yield from (f"### {_escaped(section.title)}", "") if items else ()
+    for kind, rows in items:
         if kind == "table":
             for row in rows:  # cut between words: half a number would be another one
                 row[:] = (
@@ -194,7 +208,9 @@ def _section(section: Section, most: int) -> Iterator[str]:
             yield from _rows(rows)
         else:
             for name, *text in (map(_escaped, row) for row in rows[:MOST_NOTES]):
-                yield f"- **{name}**: {text[0]}" if text else name
+                yield f"- **{name}**: {text[0]}" if text else "- " * (kind == "list") + name
+            if len(rows) > MOST_NOTES:
+                yield f"- and {len(rows) - MOST_NOTES:,} more"
         yield ""
 
 
@@ -206,8 +222,8 @@ def _rows(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _escaped(text: str) -> str:
-    """Words on one line that mean nothing to Markdown."""
-    return " ".join(text.split()).translate(_ESCAPES)
+    """Words on one line that mean nothing to Markdown, at its start either."""
+    return _STARTS.sub(r"\1\\\2", " ".join(text.split()).translate(_ESCAPES))
 
 
 # ---- the terminal ------------------------------------------------------------------------------

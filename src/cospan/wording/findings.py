@@ -214,6 +214,8 @@ def _relation(one: Finding, sets: Pair, kind: str) -> str:
     x, y = correlations(one.a, one.b)
     ends = ((one.column, one.part), (one.second, one.detail))
     first, second = (f"{quoted(c)} = {quoted(level)}" if level else quoted(c) for c, level in ends)
+    if x == y:
+        return f"the relation of {first} and {second} changed"
     moved = _moved(one) if min(one.a, one.b) > -0.005 else "went"  # -0.00 is 0.00
     return f"the correlation of {first} and {second} {moved} from {x} to {y}"
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cospan.base.text import chance, listed, number, plural, quoted
-from cospan.evidence import PIXEL, Size, Smallest, Verdict, plan_from, size_word
+from cospan.base.text import chance, listed, number, plural, quoted, share_text
+from cospan.evidence import IN_BOTH, PIXEL, Size, Smallest, Verdict, plan_from, size_word
 
 from .findings import SCHEMA, SHARED, finding_sentences, sentence, set_names, step_text
 
 if TYPE_CHECKING:
     from cospan.comparison import Comparison
+    from cospan.evidence import FeatureChange, Finding
     from cospan.monitoring import Episode, Monitoring, Window
 
 #: Findings that a verdict has a sentence for.
@@ -32,20 +32,39 @@ def verdict_headline(verdict: Verdict) -> str:
     if not verdict.differs:
         shared = any(one.kind in SCHEMA for one in verdict.findings)
         return f"{a} and {b} show no difference{' in the columns they share' if shared else ''}."
+    if only_repeated(verdict):
+        repeated = [text.removesuffix(".") for text in finding_sentences(verdict, told(verdict))]
+        return f"{'; '.join(repeated)}; otherwise no difference."
     words = {"none": " only slightly", "unknown": ""}
     return f"{a} and {b} differ{words.get(verdict.size, f' by a {verdict.size} amount')}."
 
 
-def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
-    """What columns are not the same; do they differ, how much, in what: most important first."""
-    findings = [one for one in verdict.findings if one.kind not in SCHEMA]
-    if unnamed := nameless(verdict):
-        findings = [one for one in findings if one.kind == "repeated rows"]
+def only_repeated(verdict: Verdict) -> bool:
+    """Whether sets differ in nothing but rows that repeat others."""
+    other = verdict.columns.changed or verdict.size != "none"
+    return verdict.differs and not other and bool(told(verdict))
+
+
+def told(verdict: Verdict) -> list[Finding]:
+    """The findings on what both sets have; of columns without names those on rows alone."""
+    unnamed = nameless(verdict)
+    return [one for one in verdict.findings
+            if one.kind not in SCHEMA and not (unnamed and one.column)]  # fmt: skip
+
+
+def schema_sentences(verdict: Verdict, most: int = MOST_FINDINGS) -> list[str]:
+    """Which columns are not the same in both sets."""
     schema = [sentence(one, verdict.sets) for one in verdict.findings if one.kind in SCHEMA]
-    more = len(schema) - MOST_FINDINGS
+    more = len(schema) - most
     if more > 0:
         are = "column is" if more == 1 else "columns are"
-        schema[MOST_FINDINGS:] = [f"{more:,} more {are} not the same in both."]
+        schema[most:] = [f"{more:,} more {are} not the same in both."]
+    return schema
+
+
+def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
+    """What columns are not the same; do they differ, how much, in what: most important first."""
+    findings = [] if only_repeated(verdict) else told(verdict)  # else the headline says it
     lines = [verdict_headline(verdict)]
     if not math.isnan(verdict.pvalue):
         beyond = "This is beyond" if verdict.differs else "There is nothing beyond"
@@ -53,28 +72,28 @@ def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
     if verdict.auc is not None:
         lines.append(size_sentence(verdict.auc))
     if not verdict.differs:
-        lines.append(unseen_sentence(verdict.smallest, verdict.kinds))
-    if verdict.mostly:
-        lines.append(made_of_sentence(verdict))
+        lines.append(unseen_sentence(verdict))
+    lines.append(made_of_sentence(verdict))
     lines += finding_sentences(verdict, findings[:MOST_FINDINGS])
     lines += [sentence(one, verdict.sets) for one in verdict.quality if one.kind == "writing"]
     more = len({one.column for one in findings[MOST_FINDINGS:]})
-    if unnamed and verdict.differs:
+    if nameless(verdict) and verdict.differs:
         lines.append(f"{len(verdict.columns.changed):,} of {_counted(verdict)} changed.")
     if more:
         lines.append(f"{plural(more, 'more column')} changed.")
-    return tuple(dict.fromkeys(line for line in (*schema, *lines) if line))
+    return tuple(dict.fromkeys(line for line in (*schema_sentences(verdict), *lines) if line))
 
 
-def unseen_sentence(smallest: Mapping[str, Smallest], kinds: Mapping[str, str]) -> str:
+def unseen_sentence(verdict: Verdict) -> str:
     """What would have been seen, where nothing was: in two columns, in their units.
 
-    >>> unseen_sentence({"age": Smallest(1.93, 0.2, 0.05)}, {"age": "number"})
+    >>> unseen_sentence(Verdict(smallest={"age": Smallest(1.93, 0.2, 0.05)}))
     'A change of 1.9 in age would most likely have been seen.'
     """
+    smallest, kinds = verdict.smallest, verdict.kinds
     steps = {quoted(x): smallest_words(one, kinds.get(x, "number")) for x, one in smallest.items()}
     seen = [f"of {step} in {name}" for name, step in steps.items() if step]
-    if not seen:
+    if not seen or nameless(verdict):
         return ""
     other = f", or {seen[-1]}," if len(seen) > 1 else ""
     return f"A change {seen[0]}{other} would most likely have been seen."
@@ -95,10 +114,10 @@ MADE_OF = {
 
 
 def made_of_sentence(verdict: Verdict) -> str:
-    """Which part of the difference is largest."""
-    if not verdict.mostly:
-        return "What the difference is made of cannot be said."
-    share, things = f"{verdict.shares[verdict.mostly]:.0%}", _counted(verdict).split()[1]
+    """Which part of the difference is largest; "" where there is next to none."""
+    if not verdict.mostly or (verdict.size == "none" and not verdict.columns.changed):
+        return ""
+    share, things = share_text(verdict.shares[verdict.mostly]), _counted(verdict).split()[1]
     return f"Most of the change ({share}) is in {MADE_OF[verdict.mostly].format(things)}."
 
 
@@ -110,7 +129,13 @@ def nameless(verdict: Verdict) -> bool:
 def _counted(verdict: Verdict) -> str:
     """How many columns there are, or pixels."""
     thing = "pixel" if next(iter(verdict.kinds), "").startswith(PIXEL) else "column"
-    return plural(len(verdict.columns), thing)
+    return plural(len(compared(verdict)), thing)
+
+
+def compared(verdict: Verdict) -> list[FeatureChange]:
+    """The columns that are not constant in both sets: these are kept out."""
+    still = {one.column for one in verdict.quality if one.detail == IN_BOTH}
+    return [one for one in verdict.columns if one.name not in still]
 
 
 SHOWN = "Shown one {}, you could tell which is which"
@@ -143,21 +168,32 @@ def comparison_sentences(found: Comparison) -> tuple[str, ...]:
     """What a comparison found, most important first; of many sets how many pairs differ."""
     if len(found.names) == 2:
         return (*verdict_sentences(found.verdict), *filter(None, [aside_sentence(found)]))
-    lines, findings = [headline(found)], found.findings
-    if found.differing == () or nameless(found.verdict):
-        findings = tuple(one for one in findings if one.kind == "repeated rows")
-    if found.differing != ():
-        for word, pair in (("most", found.by_size[0]), ("least", found.by_size[-1])):
-            names = " and ".join(set_names([found.names[k] for k in pair]))
-            times = f"{of_hundred(found.sizes[pair])} times in 100 (guessing: 50)"
-            alike = found.differing is not None and pair not in found.differing
-            told = "show no difference" if alike else f"differ {word}: told apart {times}"
-            lines.append(f"{names} {told}.")
-    first = [one for one in findings if one.kind not in SCHEMA][:3]
-    a, b = set_names(found.farthest)
-    lines += [f"From {a} to {b}: {text}" for text in finding_sentences(found.verdict, first)]
+    lines, pairs = [headline(found)], apart(found)
+    verdict = first_pair(found).verdict
+    findings = [one for one in told(verdict) if pairs or not one.column]
+    times = [f"told apart {of_hundred(found.sizes[p])} times in 100 (guessing: 50)" for p in pairs]
+    words = ("differ most:", "differ least:") if len(set(times)) > 1 else ("are",)
+    for word, k in zip(words, (0, -1) if pairs else (), strict=False):
+        lines.append(f"{pair_name(found, pairs[k])} {word} {times[k]}.")
+    a, b = set_names(verdict.sets)
+    lines += [f"From {a} to {b}: {text}" for text in finding_sentences(verdict, findings[:3])]
     lines += filter(None, [aside_sentence(found)])
     return (*(str(change) for change in found.schema_changes), *lines)
+
+
+def apart(found: Comparison) -> tuple[tuple[int, int], ...]:
+    """The pairs that differ, the farthest first; all of them where that was not tested."""
+    return found.by_size if found.differing is None else found.differing
+
+
+def first_pair(found: Comparison) -> Comparison:
+    """The farthest pair of those that differ; where none does, the farthest."""
+    return found.pair(*(apart(found) or found.by_size)[0])
+
+
+def pair_name(found: Comparison, pair: tuple[int, int]) -> str:
+    """What two of the sets are called in a sentence."""
+    return " and ".join(set_names([found.names[k] for k in pair]))
 
 
 def aside_sentence(found: Comparison) -> str:
@@ -172,30 +208,29 @@ def headline(found: Comparison) -> str:
     """Who differs, and by how much, in one short sentence."""
     if len(found.names) == 2:
         return verdict_headline(found.verdict)
-    pairs, differing = found.by_size, found.differing
-    if differing is None:
-        low, high = (of_hundred(found.sizes[pair]) for pair in (pairs[-1], pairs[0]))
-        return f"The {len(pairs):,} pairs are told apart {low} to {high} times in 100."
+    pairs, differing = found.by_size, apart(found)
+    large, n = sum(size_word(found.sizes[pair]) == "large" for pair in differing), len(pairs)
     if not differing:
-        return f"None of the {len(pairs):,} pairs shows a difference."
-    large = sum(size_word(found.sizes[pair]) == "large" for pair in differing)
-    who = f"{len(differing):,} of {len(pairs):,} pairs differ{'s' if len(differing) == 1 else ''}"
-    if len(differing) == len(pairs):
-        who = f"All {len(pairs):,} pairs differ"
-    if large == len(differing):
-        return f"{who}{', all' if large > 1 else ''} by a large amount."
-    return f"{who}; {large:,} by a large amount." if large else f"{who}."
+        return f"None of the {n:,} pairs shows a difference."
+    if found.differing is None and size_word(found.sizes[pairs[-1]].low) != "large":
+        low, high = (of_hundred(found.sizes[pair]) for pair in (pairs[-1], pairs[0]))
+        return f"The {n:,} pairs are told apart {low} to {high} times in 100."
+    if len(differing) == 1:
+        return f"Of {n:,} pairs only {pair_name(found, differing[0])} differ."
+    who = "All" if len(differing) == n else f"{len(differing):,} of"
+    much = "" if large == n else f"; {large:,}"
+    return f"{who} {n:,} pairs differ{f'{much} by a large amount' if large else ''}."
 
 
 def columns_lead(found: Comparison) -> str:
     """The second sentence of a verdict: what changed most, or what would have been seen."""
     verdict, names = found.verdict, [one.name for one in found.features.changed]
-    if not verdict.differs:
-        plain = "Nothing tells their rows apart better than guessing."
-        unseen = "" if nameless(verdict) else unseen_sentence(verdict.smallest, verdict.kinds)
-        return f"{plain} {unseen}".rstrip()
+    if not verdict.differs or only_repeated(verdict):
+        plain = f"Nothing{' else' if verdict.differs else ''} tells their rows apart"
+        return f"{plain} better than guessing. {unseen_sentence(verdict)}".rstrip()
     if nameless(verdict):
-        return f"{len(names):,} of {_counted(verdict)} changed. {made_of_sentence(verdict)}"
+        parts = made_of_sentence(verdict)
+        return f"{len(names):,} of {_counted(verdict)} changed. {parts}".rstrip()
     if not names:
         return "No single column stands out."
     first = f"{listed(names[:3])}{' most' if names[3:] else ''}"
@@ -239,7 +274,9 @@ def sets_lead(found: Comparison) -> str:
         n = len(found.by_size)
         return f"Among {n:,} pairs, differences as large as these come about by chance."
     if found.differing is None or nameless(found.verdict):
-        return f"{' and '.join(set_names(found.farthest))} are farthest apart."
+        return f"{pair_name(found, apart(found)[0])} are farthest apart."
+    if len(found.differing) == 1:
+        return columns_lead(first_pair(found))
     for name, times in changed_in(found).items():
         return f"{quoted(name)} differs in {times} of {plural(len(found.by_size), 'pair')}."
     return "No single column stands out."
@@ -285,13 +322,14 @@ def monitoring_sentences(found: Monitoring) -> tuple[str, ...]:
         lines.append(f"{alarms:,} of {counted} raised an alarm.")
     elif windows:
         lines[:0] = [f"No alarm in {counted}.", noticed_sentence(found)]
+    n, said = Counter(one.status for one in found.windows), []
+    for status, text in (("few rows", "had too few rows"), ("no data", "had no data")):
+        said += [f"{plural(n[status], window_name(found))} {text}"] if n[status] else []
+    lines += [f"{' and '.join(said)}."] if said else []
     more = len(found.episodes) - MOST_EPISODES
     lines += [f"{plural(more, 'earlier episode')} not shown."] if more > 0 else []
-    for status, text in (("few rows", "had too few rows"), ("no data", "had no data")):
-        n = sum(one.status == status for one in found.windows)
-        lines += [f"{plural(n, window_name(found))} {text}."] if n else []
     odd = [one for one in found.windows if one.rows and _odd(one)]
-    lines += [line for one in odd[-MOST_EPISODES:] for line in window_sentences(one, found)[:1]]
+    lines += [line for one in odd[-MOST_EPISODES:] for line in window_sentences(one)[:1]]
     return tuple(dict.fromkeys(lines))
 
 
@@ -335,17 +373,29 @@ def episode_sentence(one: Episode) -> str:
 
 
 def change_sentence(one: Episode, found: Monitoring) -> str:
-    """What its first column was and became, where a finding of the alarm's window says it."""
-    findings = (
-        f for f in one.findings
-        if f.column in one.columns[:1] or (f.kind == "relation" and f.second in one.columns[:1])
-    )  # fmt: skip
-    first = tuple(replace(f, beyond=math.nan) for f in findings)[:1]
-    return "".join(window_sentences(replace(one.alarm, findings=first), found))
+    """What its first column was and became, by the alarm's window or a worse one that says it."""
+    name = one.columns[:1]
+    for window in (one.alarm, *worst_windows(one, found)):
+        findings = (replace(f, beyond=math.nan) for f in window.findings
+                    if f.column in name or (f.kind == "relation" and f.second in name))  # fmt: skip
+        if said := window_sentences(replace(window, findings=tuple(findings))):
+            return said[0]
+    return ""
 
 
-def window_sentences(one: Window, found: Monitoring) -> tuple[str, ...]:
+def worst_windows(one: Episode, found: Monitoring) -> list[Window]:
+    """The windows of an episode that were compared, the most different first."""
+    windows = [w for w in found.windows if w.comparison is not None and w.start >= one.start
+               and (one.end is None or w.start <= one.end)]  # fmt: skip
+    return sorted(windows, key=lambda w: -float(w.size or 0.0))
+
+
+def window_sets(one: Window) -> tuple[str, str]:
+    """What the reference and a window are called."""
+    return "reference", day_text(one.start) if one.every.timed else str(one)
+
+
+def window_sentences(one: Window) -> tuple[str, ...]:
     """What was found in a window."""
     kinds = {} if one.comparison is None else one.comparison.verdict.kinds
-    sets = found.reference.name, str(one)
-    return tuple(sentence(f, sets, kinds.get(f.column, "number")) for f in one.findings)
+    return tuple(sentence(f, window_sets(one), kinds.get(f.column, "number")) for f in one.findings)
