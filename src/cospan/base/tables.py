@@ -99,7 +99,8 @@ def plain(value: object) -> Any:
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(item) for item in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        own = (f.name for f in dataclasses.fields(value) if f.compare)  # the rest is how it reads
+        return {name: plain(getattr(value, name)) for name in own}
     return str(value)
 
 

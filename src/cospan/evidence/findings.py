@@ -101,8 +101,7 @@ class Finding:
 
     def to_dict(self) -> Record:
         """Plain types only; what does not apply is None."""
-        found = dict(plain(self))
-        return {name: value for name, value in found.items() if name not in ("sets", "of")}
+        return dict(plain(self))
 
 
 def described(
