@@ -547,7 +547,6 @@ def test_another_unit_is_a_change_of_the_average_beyond_the_range():
 def test_what_could_have_been_seen_is_seen_in_four_of_five():
     """A shift by the smallest change, in fresh rows of the same kind."""
     smallest = found_in(*rng(0).normal(size=(2, 200, 5))).smallest["x1"]
-    assert smallest.deviations == pytest.approx(smallest.mean, rel=0.1)
     named = 0
     for seed in range(40):
         A, B = rng([seed, 1]).normal(size=(2, 200, 5))

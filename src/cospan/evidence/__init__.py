@@ -22,7 +22,7 @@ from .engine import (
     shift_test,
 )
 from .findings import IN_BOTH, Finding
-from .functions import OTHER, Ranks, Reading, legendre, normal_scores, precision
+from .functions import OTHER, Ranks, Reading, left_open, legendre, normal_scores
 from .size import (
     Fold,
     Separation,
@@ -42,11 +42,9 @@ from .verdict import FeatureChange, PairChange, Smallest, Table, Verdict, size_w
 
 __all__ = [
     "FEWEST_LABELLINGS", "FEWEST_ROWS", "IN_BOTH", "OTHER", "PIXEL", "SQUARE", "Column",
-    "FeatureChange", "Finding", "Fold", "Held", "PairChange", "Ranks", "Reading",
-    "Separation", "Size", "Smallest", "Table", "Verdict",
-    "angle_histogram", "bhattacharyya", "bin_posterior", "columns_of", "find", "find_changes",
-    "fisher_rao", "hellinger", "joined_keys", "legendre", "normal_scores", "plan_from",
-    "posterior_ambiguity",
-    "precision", "rank_auc", "read_columns", "repeated_rows", "separation", "shift_test", "size_of",
-    "size_word",
+    "FeatureChange", "Finding", "Fold", "Held", "PairChange", "Ranks", "Reading", "Separation",
+    "Size", "Smallest", "Table", "Verdict", "angle_histogram", "bhattacharyya", "bin_posterior",
+    "columns_of", "find", "find_changes", "fisher_rao", "hellinger", "joined_keys", "left_open",
+    "legendre", "normal_scores", "plan_from", "posterior_ambiguity", "rank_auc", "read_columns",
+    "repeated_rows", "separation", "shift_test", "size_of", "size_word",
 ]  # fmt: skip

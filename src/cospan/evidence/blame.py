@@ -43,8 +43,6 @@ CHANCE = 9.0
 CLEARLY, OUTSIDE, FEWEST = 4.0, 12.0, 5
 #: The least variance of a function there, of 1 in all rows: below, one row would make a z.
 LEAST_INSIDE = 0.0025
-#: Decimals of z² that levels of the same rows share.
-SAME_ROWS = 6
 #: A level that more of the rows have confines nothing. And so many columns are asked where.
 LARGEST_PART, ASKED_WHERE = 0.8, 20
 #: Of a text its length, and of a form a single value, is what is said, where its z is at least this
@@ -219,7 +217,7 @@ def _only_where(
     clear &= np.abs(z_out[:, own.stop :]).max(axis=1, initial=0.0) < CLEARLY
     clear &= np.minimum(inside.weight, outside.weight) >= FEWEST
     of = np.array([one[0] for one in levels])
-    least = np.round(without**2 - within**2, SAME_ROWS)
+    least = np.round(without**2 - within**2, 6)  # the same for levels of the same rows
     for k in sorted(np.flatnonzero(clear), key=lambda k: least[k]):
         elsewhere = (of == of[k]) & (every != k) & (inside.weight >= FEWEST)
         if not (np.abs(z_in[elsewhere, best[k]]) > CLEARLY).any():

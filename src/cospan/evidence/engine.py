@@ -7,7 +7,7 @@ under relabellings, and the columns to blame are described. `shift_test` asks fo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -98,7 +98,7 @@ def find_changes(
             )  # fmt: skip
     table = feature_table(columns, read, found)
     quality, shares = check_quality(table, profiles), _shares(frame, found, texts)
-    usual = _absurd_in_both(schema, set_names, frame.geometry.sizes)
+    usual = _absurd_in_both(schema, dict(zip(set_names, frame.geometry.sizes, strict=True)))
     ahead, odd = (
         [Finding(one.kind, one.column, one.second, str(one).rstrip(".")) for one in schema
          if (one in usual) is in_both]
@@ -116,19 +116,17 @@ def find_changes(
 
 
 def _absurd_in_both(
-    schema: Sequence[SchemaChange], names: tuple[str, str], rows: Floats
+    schema: Sequence[SchemaChange], rows: Mapping[str, float]
 ) -> list[SchemaChange]:
     """Absurd values of which both sets have about as many: odd, and no change."""
-    held: dict[str, dict[str, SchemaChange]] = {}
+    held: dict[str, list[SchemaChange]] = {}
     for one in schema:
-        if one.kind == "absurd":
-            held.setdefault(one.column, {})[one.sets[0]] = one
+        held.setdefault(one.column, []).extend([one] if one.kind == "absurd" else [])
     found: list[SchemaChange] = []
     for both in held.values():
-        if {*names} <= both.keys():
-            x, y = (both[name].counts[0] for name in names)
-            if abs(share_z(x, max(x, rows[0]), y, max(y, rows[1]))) < REPEATED:
-                found += both.values()
+        counts = [(one.counts[0], max(one.counts[0], rows[one.sets[0]])) for one in both]
+        if len(both) == 2 and abs(share_z(*counts[0], *counts[1])) < REPEATED:
+            found += both
     return found
 
 
@@ -244,13 +242,11 @@ def _smallest_seen(
             continue
         error = float(needed[x.column]) * math.sqrt(len(both) / (len(x.values) * len(y.values)))
         share = 1 - len(known) / len(both)
-        mean = step = math.nan
-        if x.levels is None:
-            mean, step = error * deviation(known), error
-        else:
+        if x.levels is not None:
             share = float(np.unique(known, return_counts=True)[1].max() / len(both))
         share = min(1.0, error * max(math.sqrt(share * (1 - share)), LEAST_SHARE))
-        found[name] = Smallest(mean, step, share)
+        mean = error * deviation(known) if x.levels is None else math.nan
+        found[name] = Smallest(mean, share)
     return {name: found.get(name, Smallest()) for name in functions.names}
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from cospan.base.tolerance import COUNT_ROUNDING, NOT_ZERO, SAME_VALUE
-from cospan.base.types import Floats
+from cospan.base.types import Floats, Index
 
 #: Levels of a category that are watched; the rest is "other". Fewer occurrences say nothing.
 LEVELS, FEWEST = 30, 5
@@ -173,9 +173,7 @@ class RowFunctions:
         own = scores.column[used]
         if len(set(own.tolist())) < 2:
             return
-        P = precision(scores.correlation[np.ix_(used, used)])
-        same = own[:, None] == own  # the scores of one column are left open together
-        solve = P @ np.linalg.inv(np.where(same, P, 0.0))
+        solve = left_open(scores.correlation[np.ix_(used, used)], own)
         if of is not None:
             asked = np.isin(own, list(of))
             solve, own = solve[:, asked], own[asked]
@@ -447,6 +445,12 @@ def _scores(readings: Sequence[Reading], margins: Sequence[Margin]) -> Scores:
 def precision(correlation: Floats) -> Floats:
     """The inverse of correlations, with a little added to their diagonal."""
     return np.asarray(np.linalg.inv(correlation + RIDGE * np.eye(len(correlation))))
+
+
+def left_open(correlation: Floats, column: Index) -> Floats:
+    """Scores times this are what the other columns leave open of them."""
+    P = precision(correlation)
+    return np.asarray(P @ np.linalg.inv(np.where(column[:, None] == column, P, 0.0)))
 
 
 def predicted(correlation: Floats) -> Floats:

@@ -244,12 +244,11 @@ def _score_name(column: str, level: str) -> str:
 class Smallest:
     """The smallest changes of a column that would have been seen in four of five such comparisons.
 
-    `mean` is in the column's units and `deviations` in its standard deviations (NaN for
-    categories), `share` that of its most frequent level or of missing values.
+    `mean` is in the column's units (NaN for categories), `share` that of its most frequent level or
+    of missing values.
     """
 
     mean: float = math.nan
-    deviations: float = math.nan
     share: float = math.nan
 
 

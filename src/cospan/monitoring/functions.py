@@ -19,7 +19,7 @@ from scipy import special
 from cospan.base.tolerance import LEAST_VARIANCE
 from cospan.base.types import Data, Floats, Index, Record, Values
 from cospan.data import Encoder, EncodingPlan
-from cospan.evidence import Held, Ranks, Reading, columns_of, legendre, normal_scores, precision
+from cospan.evidence import Held, Ranks, Reading, columns_of, left_open, legendre, normal_scores
 
 #: Relations that are watched at most, and levels of a category.
 MOST_RELATIONS, LEVELS = 60, 8
@@ -140,7 +140,8 @@ class Functions:
         # is left of the reference's own rows out of their run, and among its size.
         left = [j for j, (_, level) in enumerate(self.scored) if level < 0 and np.ptp(column) > 0]
         others = [G[run != f] if (run != f).any() else G for f in range(RUNS)]
-        self.solve = [_solve(part, column, left) for part in (*others, G)]
+        of = (part.T @ part / max(1, len(part)) for part in (*others, G))
+        self.solve = [left_open(correlation, column)[:, left] for correlation in of]
         rest = np.stack([G @ solve for solve in self.solve[:RUNS]])[run, np.arange(len(G))]
         self.left: dict[int, tuple[int, Ranks, Ranks]] = {}  # by the place of a reading
         for k, j in enumerate(left):
@@ -269,13 +270,6 @@ def _moves(values: Floats, days: Floats) -> bool:
     known = ~np.isnan(values)
     away = days[known] - days[known].mean() if known.any() else days[known]
     return bool(away @ values[known] > away @ away / 2)
-
-
-def _solve(G: Floats, column: Index, left: Sequence[int]) -> Floats:
-    """What is left of scores given those of the other columns is G times this."""
-    P = precision(G.T @ G / max(1, len(G)))
-    same = column[:, None] == column
-    return np.asarray((P @ np.linalg.inv(np.where(same, P, 0.0)))[:, list(left)])
 
 
 def held_columns(table: Sequence[Watched], values: Floats, n: Floats) -> dict[str, Held]:

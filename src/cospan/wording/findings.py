@@ -84,8 +84,7 @@ def sentence(one: Finding, sets: Sequence[str], kind: str = "number") -> str:
 
 def finding_sentences(verdict: Verdict, findings: Iterable[Finding]) -> list[str]:
     """One sentence on each of some findings of a verdict."""
-    kinds = verdict.kinds
-    return [sentence(one, verdict.sets, kinds.get(one.column, "number")) for one in findings]
+    return [sentence(one, verdict.sets, one.of) for one in findings]
 
 
 def _parts(one: Finding, sets: Pair) -> dict[str, str]:
@@ -156,7 +155,8 @@ def _shape(one: Finding, sets: Pair, kind: str) -> str:
         return f"{quoted(one.column)} is outside the range of {sets[0]} in {share} of {sets[1]}"
     side = "up to"
     if one.a + one.b > 1:  # the smaller part is easier to picture
-        side, one = "above", replace(one, a=1 - one.a, b=1 - one.b)
+        side = "after" if kind in ("date", "time of day") else "above"
+        one = replace(one, a=1 - one.a, b=1 - one.b)
     x, y = shares_text(one.a, one.b)
     value = value_text(float(one.detail), kind)
     return f"rows with {quoted(one.column)} {side} {value} {_moved(one)} from {x} to {y}"

@@ -87,7 +87,7 @@ def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
 def unseen_sentence(verdict: Verdict) -> str:
     """What would have been seen, where nothing was: in two columns, in their units.
 
-    >>> unseen_sentence(Verdict(smallest={"age": Smallest(1.93, 0.2, 0.05)}))
+    >>> unseen_sentence(Verdict(smallest={"age": Smallest(1.93, 0.05)}))
     'A change of 1.9 in age would most likely have been seen.'
     """
     smallest, kinds = verdict.smallest, verdict.kinds
@@ -397,5 +397,4 @@ def window_sets(one: Window) -> tuple[str, str]:
 
 def window_sentences(one: Window) -> tuple[str, ...]:
     """What was found in a window."""
-    kinds = {} if one.comparison is None else one.comparison.verdict.kinds
-    return tuple(sentence(f, window_sets(one), kinds.get(f.column, "number")) for f in one.findings)
+    return tuple(sentence(f, window_sets(one), f.of) for f in one.findings)
