@@ -12,7 +12,7 @@ named    Faults injected into one column of real tables, through `compare`: is i
          Of two columns that follow from each other alone nothing shows which one was permuted: then
          naming the other one, with this one beside it, is counted apart.
 halves   Random halves of real tables: is any column called? Wanted: in at most 6 %.
-sizes    The size where a fault was injected into a column, eight kinds, three tables. (Beside another
+sizes    The size where a fault was injected into a column: eight kinds, three tables. (Of another
          version: with its tree as PYTHONPATH.)
 large    400,000 rows, .03 standard deviations in one of six columns.
 time     Processor seconds of `compare`, beside another source tree (`--against PATH/src`).
@@ -490,7 +490,7 @@ def sizes(draws):
             if fault(T, B, rng) is None:
                 return np.nan
             found = compare(A, B)
-            return float(found.size if hasattr(found, "size") else found.shift.effect)
+            return float(found.size if hasattr(found, "size") else found.shift.effect.value)
 
         found = each(one, list(itertools.product(every.items(), range(draws))))
         print(f"{fault.__name__:16} size {np.nanmean(found):.3f}", flush=True)
