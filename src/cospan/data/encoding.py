@@ -81,6 +81,8 @@ def encode(opened: Sequence[Source | Table], names: Sequence[str] | None = None)
     found = [one if isinstance(one, Source) else made[k] for k, one in enumerate(opened)]
     for other in found[1:]:
         check_same_features(found[0], other)
+    for source, name in zip(found, called, strict=True):
+        source.name = name
     return found
 
 

@@ -186,9 +186,8 @@ def find(
     over_all = _of_all_rows(functions, *values)
     sampled = sizes != tuple(map(len, kept)) and groups is None
     clear = max(map(abs, over_all.values()), default=0.0) > CLEARLY
-    few = permutations > FIRST and not clear and not repeated
-    counts = [FIRST, permutations] if few else [permutations]
-    for permutations in counts:
+    counts = {permutations} if clear or repeated else {permutations, min(FIRST, permutations)}
+    for permutations in sorted(counts):
         labellings = Labellings.draw(*sizes, permutations, seed, groups)
         evidence = weigh(functions, labellings, over_all if sampled else {})
         if evidence.p > NOTHING:

@@ -252,10 +252,7 @@ class RowFunctions:
                 yield Function("equal", second.column, first.column), same.astype(np.float64)
 
     def levels(self) -> Iterator[tuple[int, str, NDArray[np.bool_]]]:
-        """The levels that take part in relations: column, level, and the rows that have it.
-
-        Then the values of numbers that have few.
-        """
+        """Levels that take part in relations, then values of numbers of few: column, name, rows."""
         both = zip(self.readings, self.margins, strict=True)
         for reading, margin in sorted(both, key=lambda one: one[0].levels is None):
             for code, level in margin.parts if reading.related else ():
