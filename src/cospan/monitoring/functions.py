@@ -76,11 +76,6 @@ def read_rows(
     return readings, encoder.absurd
 
 
-def some(readings: Sequence[Reading], at: Index | slice) -> list[Reading]:
-    """Some of the rows."""
-    return [one._replace(values=one.values[at]) for one in readings]
-
-
 class Windowed:
     """Rows one window after the other: sums over each."""
 
@@ -91,6 +86,12 @@ class Windowed:
 
     def sums(self, values: Values) -> Floats:
         return np.asarray(np.add.reduceat(values.astype(np.float64), self.starts, axis=0))
+
+    def about_mean(self, values: Floats) -> Floats:
+        """Values less their window's mean: spreads would vary with its square, with long tails."""
+        known = ~np.isnan(values)
+        mean = self.sums(np.where(known, values, 0.0)) / np.maximum(self.sums(known), 1)
+        return np.asarray(values - mean[self.of])
 
     def most_frequent(self, values: Floats) -> Floats:
         """How often the most frequent value of each window occurs."""
@@ -144,12 +145,15 @@ class Functions:
         self.solve = [left_open(correlation, column)[:, left] for correlation in of]
         rest = np.stack([G @ solve for solve in self.solve[:RUNS]])[run, np.arange(len(G))]
         self.left: dict[int, tuple[int, Ranks, Ranks]] = {}  # by the place of a reading
+        own = Windowed(np.flatnonzero(np.diff(days, prepend=np.nan)), len(days))
         for k, j in enumerate(left):
             place = self.scored[j][0]
-            x = rest[~np.isnan(readings[place].values), k]  # of a gap nothing is left
-            self.left[place] = k, Ranks.learn(*_counted(x)), Ranks.learn(*_counted(np.abs(x)))
+            x = np.where(np.isnan(readings[place].values), np.nan, rest[:, k])
+            size = np.abs(own.about_mean(x))
+            self.left[place] = k, Ranks.learn(*_counted(x)), Ranks.learn(*_counted(size))
         whole = Windowed(np.zeros(1, np.intp), 2)
-        self.table = tuple(one for one, _, _ in self._every(some(readings, slice(2)), whole, RUNS))
+        two = [one._replace(values=one.values[:2]) for one in readings]
+        self.table = tuple(one for one, _, _ in self._every(two, whole, RUNS))
 
     def measure(
         self, readings: Sequence[Reading], starts: Index, days: Floats, run: int = RUNS
@@ -215,14 +219,11 @@ class Functions:
         self, place: int, one: Reading, normal: Floats, rest: Floats, windows: Windowed
     ) -> Iterator[tuple[str, str, Values]]:
         """Of each row its average, rank, spread and shape, if it is far out, what others leave."""
-        x, known = one.values, ~np.isnan(normal)
+        x = one.values
         if one.part != "date":
             yield "average", one.part, x
         yield "mean", one.part, legendre(self.ranks[place].of(x))[0]
-        # About the window's own mean: days whose means vary would else have spreads that vary with
-        # the square of it, with long tails.
-        mean = windows.sums(np.where(known, normal, 0.0)) / np.maximum(windows.sums(known), 1)
-        about = 2 * special.ndtr(normal - mean[windows.of]) - 1
+        about = 2 * special.ndtr(windows.about_mean(normal)) - 1
         for kind, values in zip(("spread", "shape", "shape"), legendre(about)[1:], strict=True):
             yield kind, one.part, values
         # Further from the reference's values than these are from each other. Records come in
@@ -231,8 +232,9 @@ class Functions:
         yield "new", one.part, (x < 2 * low - high) | (x > 2 * high - low)
         if place in self.left:
             k, sides, sizes = self.left[place]
-            yield "given", one.part, legendre(sides.of(rest[:, k]))[0]
-            yield "scatter", one.part, legendre(sizes.of(np.abs(rest[:, k])))[0]
+            left = np.where(np.isnan(x), np.nan, rest[:, k])
+            yield "given", one.part, legendre(sides.of(left))[0]
+            yield "scatter", one.part, legendre(sizes.of(np.abs(windows.about_mean(left))))[0]
 
     def _of_level(self, place: int, one: Reading) -> Iterator[tuple[str, str, Values]]:
         """Of each row of a category whether it has a level, any other, and one that is new."""

@@ -24,6 +24,7 @@ from cospan.base.types import Bools, Data, Floats, Index, Option, Record
 from cospan.data import EncodingPlan, Source, encode, notes_of, open_source
 from cospan.errors import InputError, ModelFileError, warn
 from cospan.evidence import Finding, Reading
+from cospan.evidence import taken as taken_rows
 from cospan.model_file import (
     PROFILE,
     PROFILE_VERSION,
@@ -36,7 +37,7 @@ from cospan.model_file import (
     write_parts,
 )
 
-from .functions import NEW, RUNS, SHARES, Functions, read_rows, some
+from .functions import NEW, RUNS, SHARES, Functions, read_rows
 from .windows import Codes, Every, Kept, Rows, as_every, read_windows, taken
 
 #: Rows that are kept of a reference, rows that are read by the plan at a time, and windows where
@@ -205,7 +206,7 @@ class Profile:
         for one in np.unique(run):
             rows = np.flatnonzero(run == one)
             at, starts = np.unique(place[rows], return_index=True)
-            found.append(self.functions.measure(some(read, rows), starts, days[at], int(one)))
+            found.append(self.functions.measure(taken_rows(read, rows), starts, days[at], int(one)))
         values, n = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return Measured(kept.codes, kept.counts, digests, values, n)
 
