@@ -21,7 +21,7 @@ from .engine import (
     repeated_rows,
     shift_test,
 )
-from .findings import IN_BOTH, Finding, taken
+from .findings import IN_BOTH, Finding, rows_taken
 from .functions import OTHER, Ranks, Reading, left_open, legendre, normal_scores
 from .size import (
     Fold,
@@ -46,5 +46,5 @@ __all__ = [
     "Size", "Smallest", "Table", "Verdict", "angle_histogram", "bhattacharyya", "bin_posterior",
     "columns_of", "find", "find_changes", "fisher_rao", "hellinger", "joined_keys", "left_open",
     "legendre", "normal_scores", "plan_from", "posterior_ambiguity", "rank_auc", "read_columns",
-    "repeated_rows", "separation", "shift_test", "size_of", "size_word", "taken",
+    "repeated_rows", "rows_taken", "separation", "shift_test", "size_of", "size_word",
 ]  # fmt: skip

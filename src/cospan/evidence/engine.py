@@ -23,7 +23,7 @@ from cospan.errors import InputError
 
 from .blame import blame_columns
 from .columns import TEXT, Column, columns_of, read_columns, read_texts
-from .findings import IN_BOTH, Finding, check_quality, described, taken
+from .findings import IN_BOTH, Finding, check_quality, described, rows_taken
 from .functions import OWN, SHARES, Function, Reading, RowFunctions, deviation, kolmogorov
 from .size import Size
 from .test import RARE, Evidence, Labellings, mean_z, share_z, weigh
@@ -105,13 +105,11 @@ def find_changes(
         for in_both in (False, True)
     )  # fmt: skip
     kinds = {one.name: one.kind for one in table}
-    findings = tuple(
-        replace(one, sets=set_names, of=kinds.get(one.column, "number"))
-        for one in (*ahead, *found.findings)
-    )
+    every = (*ahead, *found.findings)
+    every = tuple(replace(x, sets=set_names, of=kinds.get(x.column, "number")) for x in every)
     return replace(
         found, columns=table, quality=(*quality, *odd), auc=auc, shares=shares, sets=set_names,
-        findings=findings,
+        findings=every,
     )  # fmt: skip
 
 
@@ -182,7 +180,7 @@ def find(
         groups = np.unique(groups, return_inverse=True)[1]
         groups = np.concatenate([groups[: n[0]][drawn[0]], groups[n[0] :][drawn[1]]])
     sizes = len(drawn[0]), len(drawn[1])
-    values = taken(a, kept[0]), taken(b, kept[1])
+    values = rows_taken(a, kept[0]), rows_taken(b, kept[1])
     over_all = _of_all_rows(functions, *values)
     sampled = sizes != tuple(map(len, kept)) and groups is None
     clear = max(map(abs, over_all.values()), default=0.0) > CLEARLY

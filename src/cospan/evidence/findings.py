@@ -125,7 +125,7 @@ def described(
             levels = own[0].levels
             code = float(one.where[1]) if levels is None else levels.index(one.where[1])
             inside = [np.flatnonzero(part.values == code) for part in own]
-            values = taken(values[0], inside[0]), taken(values[1], inside[1])
+            values = rows_taken(values[0], inside[0]), rows_taken(values[1], inside[1])
         rows = sum(len(part[0].values) for part in values)
         return replace(_by_itself(base, function, functions, values), rows=rows)
     if function.kind == "relation":
@@ -135,7 +135,7 @@ def described(
     return _given(base, one, functions, sizes[0])
 
 
-def taken(readings: Sequence[Reading], rows: NDArray[np.intp]) -> list[Reading]:
+def rows_taken(readings: Sequence[Reading], rows: NDArray[np.intp]) -> list[Reading]:
     """Some of the rows."""
     return [one._replace(values=one.values[rows]) for one in readings]
 

@@ -23,8 +23,7 @@ from cospan.base.tables import plain
 from cospan.base.types import Bools, Data, Floats, Index, Option, Record
 from cospan.data import EncodingPlan, Source, encode, notes_of, open_source
 from cospan.errors import InputError, ModelFileError, warn
-from cospan.evidence import Finding, Reading
-from cospan.evidence import taken as taken_rows
+from cospan.evidence import Finding, Reading, rows_taken
 from cospan.model_file import (
     PROFILE,
     PROFILE_VERSION,
@@ -206,7 +205,7 @@ class Profile:
         for one in np.unique(run):
             rows = np.flatnonzero(run == one)
             at, starts = np.unique(place[rows], return_index=True)
-            found.append(self.functions.measure(taken_rows(read, rows), starts, days[at], int(one)))
+            found.append(self.functions.measure(rows_taken(read, rows), starts, days[at], int(one)))
         values, n = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return Measured(kept.codes, kept.counts, digests, values, n)
 
