@@ -314,6 +314,14 @@ def test_rows_repeat_in_sets_that_differ_in_every_column_too():
     assert compare(A, B + 5).findings[0].detail == "within A"
 
 
+def test_copies_are_seen_among_rows_that_only_one_column_tells_apart():
+    draw = np.random.default_rng(0)
+    some = (draw.integers(1, 12, (2, 200, 3)) * (draw.random((2, 200, 1)) < 0.95)).astype(float)
+    A, B = np.concatenate([some, draw.random((2, 200, 1))], axis=2)
+    B[:40] = B[40:80]
+    assert shift_test(A, B, n_permutations=99).findings[0].kind == "repeated rows"
+
+
 def test_rows_that_meet_by_chance_are_no_copies():
     A, B = rng(1).integers(0, 3, (2, 300, 2)).astype(float)
     assert shift_test(A, B).findings == ()
@@ -797,6 +805,9 @@ SENTENCES = {
     ),
     "pay does not vary in June.": Finding("constant", "pay", detail="in A", a=0.0, b=3.0),
     "age is 7 in every row.": Finding("constant", "age", detail="in both", a=7.0, b=7.0),
+    "age is -999 in 5 rows of July; in June it is at least 0.": Finding(
+        "outlying", "age", detail="in B", a=-999.0, b=0.0, rows=5
+    ),
     "day is written as 1.2.2024 in June and as 2/1/2024 in July.": Finding(
         "writing", "day", levels=("1.2.2024", "2/1/2024")
     ),

@@ -332,12 +332,15 @@ def repeated_rows(
         alike = [x for x in columns if _alike(x, n_a)]
         if 0 < len(alike) < len(columns):
             beyond &= _pairs(row_keys(alike), n_a, permutations, seed)[2]
-        # Or in its relations: then the other set's pairs come back where it is left out.
+        # Or in its relations: then only other pairs come back where it is left out.
+        share = np.array([n_a * (n_a - 1) / 2, n_b * (n_b - 1) / 2, n_a * n_b], dtype=float)
+        share /= share.sum()
         for out in np.array_split(np.arange(len(alike)), max(1, min(len(alike), LEFT_OUT))):
             rest = [values for k, values in enumerate(alike) if k not in out]
             if rest and beyond.any():
                 left, still, _ = _pairs(row_keys(rest), n_a, FEW_LABELLINGS, seed)
-                beyond &= (still > REPEATED / 2) | (left > 2 * pairs)
+                back = left - pairs
+                beyond &= (still > REPEATED / 2) | (EXPLAINED * back > share * back.sum())
     if not beyond.any():
         return (), (np.arange(n_a), np.arange(n_b))
     again_a, again_b = _again(key[:n_a]), _again(key[n_a:])
