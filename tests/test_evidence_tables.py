@@ -132,6 +132,16 @@ def test_no_remark_on_what_is_chance_among_many_columns(draw):
     assert remarks <= 1  # 4 × 5 %, of which more than 1 is a chance of 2 %
 
 
+@pytest.mark.parametrize(("values", "noted"), [([-999.0] * 4, 1), ([-999.0, -998, -997, -996], 0)])
+def test_a_few_sentinels_are_noted_where_nothing_else_shows_them(values, noted):
+    a, b = (mixed(200, seed) for seed in (1, 2))
+    b.loc[:3, "hours"] = values
+    found = compare(a, b)
+    notes = [one for one in found.verdict.quality if one.kind == "outlying"]
+    assert [(one.column, one.a, one.rows) for one in notes] == [("hours", -999.0, 4)] * noted
+    assert {str(one) for one in notes} <= set(found.verdict.sentences)
+
+
 def test_gaps_that_one_set_lacks_have_no_relation_there():
     draw = rng(1)
     a, b = (pd.DataFrame(draw.normal(size=(n, 20))).add_prefix("c") for n in (3000, 200))

@@ -123,9 +123,8 @@ class Held:
     deviation: float = math.nan
     low: float = math.nan
     high: float = math.nan
-    levels: Mapping[str, float] = field(
-        default_factory=dict
-    )  # the shares of the rows that have a level
+    levels: Mapping[str, float] = field(default_factory=dict)  # their shares of the rows
+    at_ends: tuple[int, int] = (0, 0)  # how many values are the lowest one, and the highest
 
     @property
     def constant(self) -> bool:
@@ -148,4 +147,6 @@ def held_in(column: Column, values: Floats) -> Held:
         turn = 2 * math.pi / 24
         x, y = float(np.cos(turn * known).mean()), float(np.sin(turn * known).mean())
         mean = math.atan2(y, x) / turn % 24
-    return Held(missing, mean, deviation(known), float(known.min()), float(known.max()))
+    ends = float(known.min()), float(known.max())
+    at_ends = int((known == ends[0]).sum()), int((known == ends[1]).sum())
+    return Held(missing, mean, deviation(known), *ends, at_ends=at_ends)

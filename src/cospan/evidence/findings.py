@@ -49,6 +49,9 @@ APART, SCALED = 0.5, 1.6
 #: Of a change of rounding the average is told where it moved by so many standard deviations, else
 #: the spread where the logarithm of the ratio is this far from 0.
 PLAIN = 0.25
+#: A value of one set is outlying, maybe a sentinel, where it occurs so often and is so many ranges
+#: of the other set away from it.
+AGAIN, OUTLYING = 3, 2.0
 #: Levels of one set alone are noted where chance would give them less often.
 BY_CHANCE = 0.001
 
@@ -97,7 +100,7 @@ class Finding:
     def __str__(self) -> str:
         from cospan.wording.findings import sentence
 
-        return sentence(self, self.sets, self.of)
+        return sentence(self, self.sets)
 
     def to_dict(self) -> Record:
         """Plain types only; what does not apply is None."""
@@ -303,17 +306,18 @@ def check_quality(
     """Look through the columns; differences between the sets come first.
 
     The kinds are ``"new levels"``, ``"vanished levels"``, ``"constant"`` (in one set, or the same
-    in both), ``"writing"`` (`levels` has an example of A's and of B's) and ``"times"`` (that do not
-    overlap: the last of one set and the first of the other).
+    in both), ``"outlying"`` (a value far from the other set's range, and the end of that),
+    ``"writing"`` (`levels` has an example of each set's) and ``"times"`` (that do not overlap: the
+    last of one set and the first of the other).
     """
-    found = [note for one in features if one.kind != TEXT for note in _constant(one)]
+    found = [note for one in features if one.kind != TEXT for note in _of_range(one)]
     first, second = profiles or ({}, {})
     for name, a in first.items():
         found += _of_profiles(a, second[name]) if name in second else ()
     return tuple(sorted(found, key=lambda one: one.detail == IN_BOTH))
 
 
-def _constant(one: FeatureChange) -> Iterator[Finding]:
+def _of_range(one: FeatureChange) -> Iterator[Finding]:
     if math.isfinite(one.a.low) and math.isfinite(one.b.low):
         still = one.a.constant, one.b.constant
         if all(still) and one.a.low == one.b.low:
@@ -321,6 +325,14 @@ def _constant(one: FeatureChange) -> Iterator[Finding]:
         elif any(still) and one.changed:
             where = "in A" if still[0] else "in B"
             yield Finding("constant", one.name, detail=where, a=one.a.deviation, b=one.b.deviation)
+    for where, own, other in (("in A", one.a, one.b), ("in B", one.b, one.a)):
+        far = OUTLYING * (other.high - other.low)
+        ends = zip((own.low, own.high), (other.low, other.high), own.at_ends, strict=True)
+        for end, usual, rows in () if one.changed else ends:
+            if rows >= AGAIN and abs(end - usual) > far > 0:
+                yield Finding(
+                    "outlying", one.name, detail=where, a=end, b=usual, rows=rows, of=one.kind
+                )
 
 
 def _of_profiles(a: ColumnProfile, b: ColumnProfile) -> Iterator[Finding]:

@@ -152,7 +152,7 @@ def columns_section(subject: Subject) -> Section:
 
 def _column(one: FeatureChange, subject: Subject) -> tuple[Cell | Chart | str | None, ...]:
     found, p = subject.found, one.p_adjusted
-    words = "" if one.finding is None else sentence(one.finding, found.verdict.sets, one.kind)
+    words = "" if one.finding is None else sentence(one.finding, found.verdict.sets)
     if subject.calm:  # then nothing is to be said of changes
         words = seen_from(one, found)[1]
     sign = p_sign(p, found.verdict.n_permutations).removeprefix("= ") if p == p else ""

@@ -64,8 +64,8 @@ def set_labels(sets: Sequence[str]) -> tuple[str, ...]:
     return tuple(sets)
 
 
-def sentence(one: Finding, sets: Sequence[str], kind: str = "number") -> str:
-    """One sentence on a finding; `kind` is that of its column.
+def sentence(one: Finding, sets: Sequence[str]) -> str:
+    """One sentence on a finding.
 
     >>> one = Finding("mean", "tenure", a=32.4, b=45.1, effect=0.5)
     >>> sentence(one, ("January", "July"))
@@ -74,7 +74,7 @@ def sentence(one: Finding, sets: Sequence[str], kind: str = "number") -> str:
     a, b = set_names(sets)
     writer = _WRITERS[one.kind]
     text = writer.format_map(_parts(one, (a, b))) if isinstance(writer, str) else (
-        writer(one, (a, b), kind)
+        writer(one, (a, b), one.of)
     )  # fmt: skip
     if one.where is not None and one.kind != "inside":
         text += f", but only where {quoted(one.where[0])} = {quoted(one.where[1])}"
@@ -84,7 +84,7 @@ def sentence(one: Finding, sets: Sequence[str], kind: str = "number") -> str:
 
 def finding_sentences(verdict: Verdict, findings: Iterable[Finding]) -> list[str]:
     """One sentence on each of some findings of a verdict."""
-    return [sentence(one, verdict.sets, one.of) for one in findings]
+    return [sentence(one, verdict.sets) for one in findings]
 
 
 def _parts(one: Finding, sets: Pair) -> dict[str, str]:
@@ -249,6 +249,12 @@ def _constant(one: Finding, sets: Pair, kind: str) -> str:
     return f"{quoted(one.column)} does not vary in {sets[one.detail == 'in B']}"
 
 
+def _outlying(one: Finding, sets: Pair, kind: str) -> str:
+    own, other = sets if one.detail == "in A" else sets[::-1]
+    end = f"in {other} it is at {'least' if one.a < one.b else 'most'} {value_text(one.b, kind)}"
+    return f"{quoted(one.column)} is {value_text(one.a, kind)} in {one.rows:,} rows of {own}; {end}"
+
+
 def _times(one: Finding, sets: Pair, kind: str) -> str:
     x, y = (value_text(day, "date") for day in sorted((one.a, one.b)))
     first, second = sets if one.a <= one.b else sets[::-1]
@@ -279,6 +285,7 @@ _WRITERS: dict[str, str | Callable[[Finding, Pair, str], str]] = {
     "new levels": _OWN_LEVELS % ("b", "a", "y"),
     "vanished levels": _OWN_LEVELS % ("a", "b", "x"),
     "constant": _constant,
+    "outlying": _outlying,
     "writing": "{name} is written as {first} in {a} and as {last} in {b}",
     "times": _times,
     "no data": "there is no data in {b}, where data was due",

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Findings that a verdict has a sentence for.
 MOST_FINDINGS = 8
+#: What is odd about the data and belongs in a verdict.
+TOLD = ("writing", "outlying")
 
 
 def verdict_headline(verdict: Verdict) -> str:
@@ -75,7 +77,7 @@ def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
         lines.append(unseen_sentence(verdict))
     lines.append(made_of_sentence(verdict))
     lines += finding_sentences(verdict, findings[:MOST_FINDINGS])
-    lines += [sentence(one, verdict.sets) for one in verdict.quality if one.kind == "writing"]
+    lines += [sentence(one, verdict.sets) for one in verdict.quality if one.kind in TOLD]
     more = len({one.column for one in findings[MOST_FINDINGS:]})
     if nameless(verdict) and verdict.differs:
         lines.append(f"{len(verdict.columns.changed):,} of {_counted(verdict)} changed.")
@@ -397,4 +399,4 @@ def window_sets(one: Window) -> tuple[str, str]:
 
 def window_sentences(one: Window) -> tuple[str, ...]:
     """What was found in a window."""
-    return tuple(sentence(f, window_sets(one), f.of) for f in one.findings)
+    return tuple(sentence(f, window_sets(one)) for f in one.findings)
