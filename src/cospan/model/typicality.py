@@ -142,8 +142,14 @@ class NormalScores(NamedTuple):
 
     def __call__(self, rows: Floats) -> Floats:
         """(n, d): normal scores, those of the ends for values beyond them."""
-        columns = zip(rows.T, self.knots, strict=True)
-        return np.stack([np.interp(x, *knots) for x, knots in columns], axis=1)
+        # Between the ends one line serves a column of two values, and all of these at once.
+        low, high, first, last = np.array([[*x[[0, -1]], *y[[0, -1]]] for x, y in self.knots]).T
+        slope = (last - first) / np.where(high > low, high - low, 1.0)
+        found = np.asarray(first + (np.clip(rows, low, high) - low) * slope)
+        for j, knots in enumerate(self.knots):
+            if len(knots[0]) > 2:
+                found[:, j] = np.interp(rows[:, j], *knots)
+        return found
 
     def beyond(self, rows: Floats) -> Floats:
         """(n, d): deviations more than one beyond the range, or that of normal rows."""
