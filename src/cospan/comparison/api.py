@@ -35,7 +35,6 @@ WORTH_SAYING = 0.05  # a share of rows that deserves a remark
 #: Rows of each of two sets that a result keeps, for pictures; of more sets their pairs are tested
 #: on them. And bytes of all of them together.
 DRAWN_ROWS, PAIRED_ROWS, DRAWN_BYTES = 2_000, 20_000, 2**25
-APART = 3.0  # standard deviations between the means of a date, from which it separates the sets
 
 
 def compare(
@@ -238,21 +237,11 @@ def _notes(
     if verdict is not None and math.isnan(verdict.pvalue):
         text = f"There is no p-value: a test needs at least {FEWEST_ROWS} rows in each set."
         yield Note("no p-value", text)
-    for one in () if verdict is None else verdict.columns:
-        if one.kind == "date" and abs(one.difference) >= APART:
-            text = (
-                f"The sets are of different times: {one.name} alone separates them, whatever else"
-            )
-            yield Note("times apart", f"{text} changed.", f'drop="{one.name}" compares the rest.')
     for group in groups:
         yield from _of_group(group, model)
     yield from _constant(opened, model)
     if model.curve is not None and (verdict is None or verdict.differs):
         yield Note("curved", CURVED)
-    flagged = np.mean(np.concatenate([g.elsewhere for g in groups if g.own is not None]))
-    if flagged > WORTH_SAYING:
-        other = "the other" if model.geometry.n_sets == 2 else "another"
-        yield Note("rows elsewhere", f"{flagged:.0%} of the rows look more like {other} set.")
 
 
 def _of_group(group: Group, model: Model) -> Iterator[Note]:

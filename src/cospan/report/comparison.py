@@ -60,9 +60,8 @@ HOW_TO_READ = (
     "Of one row of each set, taken at random, the score is higher for the right one in so many of "
     "100 pairs; 50 is guessing. Small from 0.56, medium from 0.64, large from 0.71."
 )
-#: Warnings on how the data was read, and those that a page says elsewhere.
+#: Warnings on how the data was read.
 READING = ("encoding", "missing values", "curved", "sampled")
-SAID = ("schema", "rows elsewhere")
 
 
 def comparison_document(found: Comparison, command: str | None, files: Sequence[str]) -> Document:
@@ -383,8 +382,8 @@ def quality_notes(found: Comparison) -> list[tuple[str, str]]:
     odd = found.verdict.quality if found.image_shape is None else ()  # a pixel is no column
     odd = tuple(one for one in odd if not aside or one.kind != "times")  # that says it, too
     notes += [(one.kind.capitalize(), sentence(one, sets)) for one in odd if one.detail != IN_BOTH]
-    codes = (*READING, *SAID)
-    notes += [(n.code.capitalize(), str(n)) for n in found.warnings if n.code not in codes]
+    told = (*READING, "schema")
+    notes += [(n.code.capitalize(), str(n)) for n in found.warnings if n.code not in told]
     return list(dict.fromkeys(notes))
 
 
