@@ -50,7 +50,7 @@ def test_planted_directions_are_found_exactly_where_nothing_blurs_them():
     assert (len(common_ones(frame)), frame.rank) == (10, 35)
     assert largest_angle(frame.directions[common_ones(frame)], common) < 1e-6
     for k, own in enumerate(owns):
-        mine = frame.isolated(k)
+        mine = np.flatnonzero((frame.kind == "isolated") & frame.present[k])
         assert len(mine) == 5
         assert_allclose(frame.sigma[k, mine], 1, atol=1e-9)
         # What a set has to itself is known up to what all have: together they are its span.

@@ -108,11 +108,6 @@ class ManyFrame:
         """``"common"``, ``"partial"`` or ``"isolated"``: all sets have it, some, or one."""
         return np.array(KINDS)[_kinds(self.present)]
 
-    def isolated(self, name: str | int) -> Index:
-        """Numbers of the directions that only this set has, strongest first."""
-        mine = self.present[set_number(name, self.names)]
-        return np.flatnonzero((self.kind == "isolated") & mine)
-
     def __repr__(self) -> str:
         kinds = ", ".join(f"{np.count_nonzero(self.kind == kind)} {kind}" for kind in KINDS)
         d = self.directions.shape[1]
