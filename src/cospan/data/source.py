@@ -92,8 +92,8 @@ class Chunk(NamedTuple):
     def take(self, index: slice | Values) -> Chunk:
         """The rows that `index` picks, with all that lies beside them."""
         rows, *beside = self
-        if rows is None or isinstance(rows, np.ndarray):
-            rows = None if rows is None else rows[index]
+        if isinstance(rows, np.ndarray):
+            rows = rows[index]
         elif isinstance(index, slice):
             start, stop, _ = index.indices(rows.num_rows)
             rows = rows.slice(start, stop - start)
