@@ -193,7 +193,7 @@ BAD = {
     "device": bad(lambda t: "/dev/null", "/dev/null", "neither"),
     "part of a file without parts": bad(lambda t: f"{npy(t)}::x", "no part 'x'", error=InputError),
     # text
-    "ragged csv": bad(lambda t: write(t / "x.csv", ragged), "x.csv", "line 4 has 1 fields"),
+    "ragged csv": bad(lambda t: write(t / "x.csv", ragged), "x.csv", "line 4 has 1 field "),
     "csv in UTF-16": bad(lambda t: write(t / "x.csv", "a,b\n1,2".encode("utf-16")), "UTF-16"),
     "csv of bytes": bad(lambda t: write(t / "x.csv", b"a\0b\n\0"), "not a text file"),
     "csv header in Latin-1": bad(

@@ -180,7 +180,7 @@ def test_packed_text_is_the_same_table(ending, tmp_path):
 @pytest.mark.parametrize(
     ("text", "match"),
     [
-        (b"a,b\n1,2\n3\n", "line 3 has 1 fields where the first line has 2"),
+        (b"a,b\n1,2\n3\n", "line 3 has 1 field where the first has 2"),
         (b"a,b\n1,x\n2,\xff\n", "column 'b' holds text in line 3 that is not UTF-8"),
         (
             b'a,b\n1,2\n3,"4\n5,6\n',
