@@ -369,7 +369,7 @@ def require(there: Sequence[str], columns: Iterable[str], name: str, given: str)
     close = get_close_matches(absent.lower(), lower, 1)
     hint = f"Did you mean {lower[close[0]]!r}? Its" if close else "Its"
     raise InputError(
-        f"{name}: has no column {absent!r} (asked for by {given}=). {hint} columns are "
+        f"{name}: no column is called {absent!r} (asked for by {given}=). {hint} columns are "
         f"{listing(there, 20)}."
     )
 
