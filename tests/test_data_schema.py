@@ -152,7 +152,7 @@ def test_one_absurd_cell_counts_as_missing_and_is_told(absurd, tmp_path):
     rows = np.array(A[["x", "price"]])
     rows[5, 1] = absurd
     found = compare(rows, np.array(B[["x", "price"]]), n_permutations=19)
-    assert (found.findings[0].kind, found.findings[0].column) == ("absurd", "1")
+    assert (found.findings[0].kind, found.findings[0].column) == ("absurd", "x1")
 
 
 def test_a_retyped_column_is_said_once():

@@ -275,7 +275,7 @@ class Source:
         names = self.feature_names if self.plan is None else self.plan.owners
         found: dict[str, int] = {}
         for i in np.flatnonzero(counts).tolist():
-            name = names[i] if names else str(i)
+            name = names[i] if names else f"x{i}"
             found[name] = max(found.get(name, 0), int(counts[i]))
         return found
 
