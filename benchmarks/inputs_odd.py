@@ -18,7 +18,6 @@ from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
@@ -132,8 +131,8 @@ def as_form(table, form, path):
             pa_csv.write_csv(table, path.with_suffix(".csv"))
             return path.with_suffix(".csv")
     except Exception as error:
-        # pyarrow has no CSV of lists, pandas no such dates.
-        if not isinstance(error, (pa.ArrowException, pd.errors.OutOfBoundsDatetime)):
+        # pyarrow has no CSV of lists, pandas no such dates and no category that is missing.
+        if not isinstance(error, (pa.ArrowException, ValueError)):
             raise
     return table
 

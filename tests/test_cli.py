@@ -146,8 +146,14 @@ def test_compare_prints_the_verdict_in_fifteen_lines(files, tmp_path):
         assert max(map(len, result.stdout.splitlines())) <= 80
         assert result.stderr == f"wrote {tmp_path / 'r.html'}\n"
     assert "red and green differ" in run("compare", *files[:2]).stdout
-    full = run("compare", *files[:2], "--full").stdout
-    assert len(full.splitlines()) > 15
+    assert len(run("compare", *files[:2], "--full").stdout.splitlines()) > 15
+
+
+def test_warnings_and_errors_name_the_options_of_the_command(tmp_path):
+    (tmp_path / "i.csv").write_text("i,x\n" + "".join(f"a{k},{k}.5\n" for k in range(40)))
+    for more, code in (((), 0), (("--drop", "x"), 1)):
+        done = run("compare", tmp_path / "i.csv", tmp_path / "i.csv", *more, code=code)
+        assert "--categorical or --numeric takes a column all the same" in done.stderr
 
 
 def test_the_command_is_the_call(pair):

@@ -256,5 +256,5 @@ def test_identifiers_and_labels_come_with_the_rows():
 def test_bad_columns_are_said():
     dd = importlib.import_module("dask.dataframe")
     frame = dd.from_pandas(mixed_rows(), npartitions=2)
-    with pytest.raises(InputError, match=r"has no column 'nothing' \(asked for by columns="):
+    with pytest.raises(InputError, match=r"no column is called 'nothing' \(asked for by columns="):
         encode([open_source(frame, columns=["nothing"])])

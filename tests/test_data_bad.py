@@ -193,7 +193,7 @@ BAD = {
     "device": bad(lambda t: "/dev/null", "/dev/null", "neither"),
     "part of a file without parts": bad(lambda t: f"{npy(t)}::x", "no part 'x'", error=InputError),
     # text
-    "ragged csv": bad(lambda t: write(t / "x.csv", ragged), "x.csv", "line 4 has 1 fields"),
+    "ragged csv": bad(lambda t: write(t / "x.csv", ragged), "x.csv", "line 4 has 1 field "),
     "csv in UTF-16": bad(lambda t: write(t / "x.csv", "a,b\n1,2".encode("utf-16")), "UTF-16"),
     "csv of bytes": bad(lambda t: write(t / "x.csv", b"a\0b\n\0"), "not a text file"),
     "csv header in Latin-1": bad(
@@ -253,7 +253,7 @@ BAD = {
     "npy that claims a zettabyte": bad(huge_npy, "x.npy"),
     "npy of text": bad(lambda t: npy(t, X.astype(str)), "x.npy", error=InputError),
     "npy of records": bad(lambda t: npy(t, np.zeros((2, 2), "f4,f4")), "records", error=InputError),
-    "npy with one dimension": bad(lambda t: npy(t, X[0]), "1 dimension", error=InputError),
+    "npy with one dimension": bad(lambda t: npy(t, X[0]), "2 dimensions or more", error=InputError),
     "npy without rows": bad(lambda t: npy(t, X[:0]), "empty", error=InputError),
     "npz with two arrays": bad(lambda t: npz(t, x=X, z=X), "'x', 'z'", "x.npz::x"),
     "npz without that array": bad(lambda t: f"{npz(t, x=X)}::q", "'q'", "'x'"),
@@ -281,13 +281,13 @@ BAD = {
         label="labels",
     ),
     # objects in memory
-    "vector": bad(lambda t: X[0], "1 dimension", "reshape", error=InputError),
+    "vector": bad(lambda t: X[0], "2 dimensions or more", "reshape", error=InputError),
     "no rows": bad(lambda t: X[:0], "empty", error=InputError),
     "complex": bad(lambda t: X + 1j, "complex", error=InputError),
     "text array": bad(lambda t: np.array([["a"]]), "real numbers", error=InputError),
     "ragged list": bad(lambda t: [[1, 2], [3]], "list", error=InputError),
     "object": bad(lambda t: object(), "type object", error=InputError),
-    "NaN": bad(lambda t: with_value(np.nan), "in column '1'", "fill them in", error=InputError),
+    "NaN": bad(lambda t: with_value(np.nan), "in column 'x1'", "fill them in", error=InputError),
     "frame without rows": bad(lambda t: pd.DataFrame({"a": np.zeros(0)}), "no rows"),
     "frame without columns": bad(lambda t: pd.DataFrame(index=range(3)), "no column"),
     # options

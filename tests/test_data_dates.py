@@ -144,7 +144,7 @@ def test_a_few_stray_texts_are_missing_however_the_sets_come(how, tmp_path):
         found = compare(a, b, n_permutations=19)
     assert found.features["y"].kind == "number"
     assert (found.features["y"].a.missing, found.features["y"].b.missing) == (0, 8 / N)
-    assert any("8 values of 'y', such as 'nil'" in note.text for note in found.warnings)
+    assert any("'y' has 8 values not readable as a number" in note.text for note in found.warnings)
 
 
 def test_text_after_the_first_block_of_a_file_is_a_stray_too(tmp_path, monkeypatch):

@@ -411,7 +411,7 @@ def test_arrays_with_missing_values_are_refused(masked, chunk_rows):
     X = NUMBERS.copy()
     X[20, 1] = X[20, 4] = np.nan
     source = open_source(np.ma.masked_invalid(X) if masked else X, chunk_rows=chunk_rows)
-    with pytest.raises(InputError, match="missing, in column '1', '4';"):
+    with pytest.raises(InputError, match="missing, in column 'x1', 'x4';"):
         source.read()
 
 

@@ -187,9 +187,9 @@ def test_what_the_sets_did_not_have_is_counted_and_told(reference):
         source.read().rows, [[1, 0, 2, 3.5], [0, 0, 5, 1.75], [0.5, 0.5, 6, 1]]
     )
     notes = " ".join(map(str, source.notes))
-    assert "Z: 1 values of 't', such as 'zebra', are levels that the sets do not have" in notes
-    assert "Z: 1 values of 'y', such as 'many', do not read as number" in notes
-    assert "Z: 1 values of 'x' are missing, where the sets had none" in notes
+    assert "Z: 't' has 1 new value, such as 'zebra'; counted as no known level." in notes
+    assert "Z: 'y' has 1 value not readable as a number, such as 'many'" in notes
+    assert "Z: 'x' has 1 missing value where the sets had none" in notes
     source.read()
     assert " ".join(map(str, source.notes)) == notes  # the counts are of one pass
 

@@ -189,7 +189,7 @@ def test_groups_stay_together_and_their_sets_are_not_told_apart():
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        ("nobody", "has no column 'nobody'"),
+        ("nobody", "no column is called 'nobody'"),
         ([np.zeros(300)], "an array for each of the 2 sets"),
         ([np.zeros(5), np.zeros(300)], "one entry for each row"),
         ([np.zeros(300), np.arange(300)], "has one group in a set"),

@@ -70,7 +70,7 @@ def test_lines_are_counted_where_values_have_several(tmp_path):
     with pytest.raises(SourceError, match="'b' holds text in line 23 that is not UTF-8"):
         rows(str(path))
     path.write_bytes(start + b"1,caf\xe9,2\n")
-    with pytest.raises(SourceError, match="line 23 has 3 fields where the first line has 2"):
+    with pytest.raises(SourceError, match="line 23 has 3 fields where the first has 2"):
         rows(str(path))
 
 

@@ -176,7 +176,8 @@ class Terminal:
         from rich.text import Text
 
         console = self._bars.console if self._bars is not None else _console(sys.stderr)
-        line = Text(no_commands(printable(text)), style=style)
+        said = _OPTIONS.sub(r"--\1", printable(text)).replace("--id_column", "--id")
+        line = Text(no_commands(said.replace("--false_alarms", "--false-alarms")), style=style)
         console.print(line, soft_wrap=not console.is_terminal)  # a log keeps it on one line
 
 
@@ -199,8 +200,7 @@ def _console(stream: TextIO) -> Console:
 def _sentence(error: BaseException) -> str | None:
     """What to tell a user about an error; None for those that are not theirs to solve."""
     if isinstance(error, CospanError):
-        said = _OPTIONS.sub(r"--\1", " ".join(str(error).split()))
-        return said.replace("--false_alarms", "--false-alarms").replace("--id_column", "--id")
+        return " ".join(str(error).split())
     if isinstance(error, BrokenPipeError):
         return None  # the reader of our output went away: typer ends quietly
     if isinstance(error, OSError):

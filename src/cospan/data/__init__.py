@@ -13,18 +13,17 @@ values are filled by the sets' mean beside a column that says where; identifiers
 left out, with the reason.
 """
 
-from .columns import READINGS, ZONE, boolean_pair, coded, family, numbers, one_batch, parsed
+from .columns import READINGS, boolean_pair, coded, family, numbers, one_batch, parsed
 from .encoding import Encoder, check_same_features, encode, encode_by
 from .opening import Options, open_source
 from .paths import set_names, split_part
-from .plan import ColumnPlan, ColumnProfile, EncodingPlan, SchemaChange, SetProfile
+from .plan import ColumnProfile, EncodingPlan, SchemaChange, SetProfile
 from .source import Chunk, Source, Table, listing, notes_of, read_ahead
 from .tables import written
 
 __all__ = [
-    "READINGS", "ZONE", "Chunk", "ColumnPlan", "ColumnProfile", "Encoder", "EncodingPlan",
-    "Options", "SchemaChange", "SetProfile", "Source", "Table", "boolean_pair",
-    "check_same_features", "coded", "encode", "encode_by", "family", "listing", "notes_of",
-    "numbers", "one_batch", "open_source", "parsed", "read_ahead", "set_names", "split_part",
-    "written",
+    "READINGS", "Chunk", "ColumnProfile", "Encoder", "EncodingPlan", "Options", "SchemaChange",
+    "SetProfile", "Source", "Table", "boolean_pair", "check_same_features", "coded", "encode",
+    "encode_by", "family", "listing", "notes_of", "numbers", "one_batch", "open_source", "parsed",
+    "read_ahead", "set_names", "split_part", "written",
 ]  # fmt: skip

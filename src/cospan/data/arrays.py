@@ -45,7 +45,7 @@ class ArrayRows(Source):
         shape = tuple(int(n) for n in array.shape)
         if len(shape) < 2:
             raise InputError(
-                f"{name}: has {len(shape)} dimension(s), and rows of features need 2 or more; "
+                f"{name}: has the shape {shape}, and rows of features need 2 dimensions or more; "
                 "reshape(1, -1) makes one sample of a vector, reshape(-1, 1) one feature."
             )
         if 0 in shape:

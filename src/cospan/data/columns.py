@@ -285,7 +285,7 @@ def _floats(texts: pa.Array, *steps: tuple[str, str]) -> pa.Array:
 def _moments(texts: pa.Array) -> pa.Array:
     """Days since 1970 of ISO dates and times, with or without a time zone."""
     texts = _replaced(texts, (r"(\.\d{6})\d+", r"\1"))
-    zoned = pc.match_substring_regex(texts, pattern=ZONE)
+    zoned = pc.match_substring_regex(texts, pattern=_ZONE)
     plain = pc.if_else(zoned, None, texts)
     aware = pc.if_else(zoned, texts, None)
     return pc.coalesce(
@@ -311,7 +311,7 @@ _FIELDS = {"day": r"(0?[1-9]|[12]\d|3[01])", "month": r"(0?[1-9]|1[0-2])", "year
 _HOURS, _MINUTES = r"(?:[01]?\d|2[0-3])", r":[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?"
 _TIME = rf"(?:{_HOURS}{_MINUTES}|(?:0?[1-9]|1[0-2]){_MINUTES} ?[AaPp][Mm])"
 #: The end of a text with a time and its zone.
-ZONE = r":\d\d(?:\.\d+)?(?P<zone>Z|[+-]\d\d(?::?\d\d)?)$"
+_ZONE = r":\d\d(?:\.\d+)?(?:Z|[+-]\d\d(?::?\d\d)?)$"
 
 
 def _date(order: str) -> Reading:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cospan.base.rows import mixed
+from cospan.base.text import plural
 from cospan.base.types import Bools, Floats, Values
 from cospan.errors import InputError, Note
 
@@ -394,13 +395,13 @@ class Encoder:
         found = []
         for column, n in self.unseen.items():
             kind, text = self.plan[column].kind, self.examples[column][:40]
-            values = f"{self.source}: {n:,} values of {column!r}, such as {text!r},"
-            said = f"do not read as {kind if kind in KINDS else 'date'} and count as missing"
+            what = f"not readable as a {kind if kind in KINDS else 'date'}, such as {text!r}"
+            said = f"{plural(n, 'value')} {what}; counted as missing."
             if kind == "category":
-                said = "are levels that the sets do not have and count as none of the known levels"
-            found.append(Note("values unknown", f"{values} {said}."))
+                said = f"{plural(n, 'new value')}, such as {text!r}; counted as no known level."
+            found.append(Note("values unknown", f"{self.source}: {column!r} has {said}"))
         for column, n in self.gaps.items() if self.plan.filled else ():
-            text = f"{self.source}: {n:,} values of {column!r} are missing, where the sets had "
+            text = f"{self.source}: {column!r} has {plural(n, 'missing value')} where the sets had "
             found.append(Note("missing values", f"{text}none; the sets' mean is put in."))
         return found
 

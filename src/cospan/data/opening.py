@@ -194,15 +194,15 @@ def _opened(obj: Data, options: Options, name: str | None) -> Source | Table:
     array = isinstance(obj, np.ndarray) or is_sparse(obj)  # one of SciPy's is a dict, too
     if not array and (table := object_table(obj, options, name)) is not None:
         return table
-    if is_array(obj):
-        return ArrayRows(obj.tocsr() if is_sparse(obj) else obj, options, name or "array")
-    if isinstance(obj, list | tuple) or hasattr(obj, "__array__"):
+    if isinstance(obj, list | tuple) or (hasattr(obj, "__array__") and not is_array(obj)):
         try:
-            return ArrayRows(np.asarray(obj), options, name or "array")
+            obj = np.asarray(obj)
         except ValueError as error:
             raise InputError(
                 f"The {type(obj).__name__} is not a table of numbers ({first_line(error)})."
             ) from error
+    if is_array(obj):
+        return ArrayRows(obj.tocsr() if is_sparse(obj) else obj, options, name or "array")
     raise InputError(
         f"An object of type {type(obj).__name__} cannot be read as rows; "
         "give an array, a dataframe, or the path of a file or folder."

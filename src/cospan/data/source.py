@@ -92,8 +92,8 @@ class Chunk(NamedTuple):
     def take(self, index: slice | Values) -> Chunk:
         """The rows that `index` picks, with all that lies beside them."""
         rows, *beside = self
-        if rows is None or isinstance(rows, np.ndarray):
-            rows = None if rows is None else rows[index]
+        if isinstance(rows, np.ndarray):
+            rows = rows[index]
         elif isinstance(index, slice):
             start, stop, _ = index.indices(rows.num_rows)
             rows = rows.slice(start, stop - start)
@@ -275,7 +275,7 @@ class Source:
         names = self.feature_names if self.plan is None else self.plan.owners
         found: dict[str, int] = {}
         for i in np.flatnonzero(counts).tolist():
-            name = names[i] if names else str(i)
+            name = names[i] if names else f"x{i}"
             found[name] = max(found.get(name, 0), int(counts[i]))
         return found
 
@@ -369,7 +369,7 @@ def require(there: Sequence[str], columns: Iterable[str], name: str, given: str)
     close = get_close_matches(absent.lower(), lower, 1)
     hint = f"Did you mean {lower[close[0]]!r}? Its" if close else "Its"
     raise InputError(
-        f"{name}: has no column {absent!r} (asked for by {given}=). {hint} columns are "
+        f"{name}: no column is called {absent!r} (asked for by {given}=). {hint} columns are "
         f"{listing(there, 20)}."
     )
 

@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from cospan.base.text import first_line, is_number
+from cospan.base.text import first_line, is_number, plural
 from cospan.base.types import Data, DataFrame
 from cospan.errors import InputError, SourceError
 
@@ -307,8 +307,8 @@ class TextFiles(ArrowFiles):
                     continue
                 if len(fields) != len(names):
                     raise SourceError(
-                        f"{said}: line {line} has {len(fields)} fields where the first line has "
-                        f"{len(names)}; mend it, or take out what stands above the names."
+                        f"{said}: line {line} has {plural(len(fields), 'field')} where the first "
+                        f"has {len(names)}; mend it, or take out what stands above the names."
                     ) from cause
                 for name, field in zip(names, fields, strict=True):
                     if name in columns and NOT_UTF8.search(field):

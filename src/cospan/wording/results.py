@@ -32,7 +32,7 @@ def verdict_headline(verdict: Verdict) -> str:
     if math.isnan(verdict.pvalue):
         return f"There are too few rows to test whether {a} and {b} differ."
     if not verdict.differs:
-        shared = any(one.kind in SCHEMA for one in verdict.findings)
+        shared = any(one.kind in SCHEMA and one.kind != "absurd" for one in verdict.findings)
         return f"{a} and {b} show no difference{' in the columns they share' if shared else ''}."
     if only_repeated(verdict):
         repeated = [text.removesuffix(".") for text in finding_sentences(verdict, told(verdict))]
