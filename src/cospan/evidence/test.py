@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -251,6 +252,7 @@ def _differences(block: Block, labellings: Labellings) -> Matrix:
     return Z
 
 
+@lru_cache(maxsize=4 * RARE)
 def _rare_z(n: int, k: int, n_a: int) -> Floats:
     """z of the mid-p of 0 to k of k marked rows among n_a of n, by the hypergeometric law."""
     x = np.arange(k + 1)
