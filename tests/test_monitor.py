@@ -323,7 +323,7 @@ def test_what_others_leave_of_a_column_is_explained_by_any_that_is_blamed():
     table = [Watched("mean", "x"), Watched("given", "y"), Watched("scatter", "x"),
              Watched("relation", "x", "y"), Watched("relation", "z", "u")]  # fmt: skip
     assert blamed(table, np.array([5.0, 9, 9, 9, -np.inf])) == ("x",)
-    assert blamed(table, np.array([5.0, 9, 9, 9, 4])) == ("x", "z")
+    assert blamed(table, np.array([5.0, 9, 9, 9, 4])) == ("x", "z", "u")
     assert blamed(table, np.array([-np.inf, 5, 4, 3, -np.inf])) == ("y",)
 
 

@@ -103,8 +103,7 @@ def _begun(reference: Data, time: str | None, every: Option, options: Record) ->
         reference = replace(Monitoring.load(path), origin=os.path.realpath(path))
     elif not isinstance(reference, Monitoring | Profile):
         reference = Profile.of(reference, time=time, every=every, **options)
-    begun = isinstance(reference, Profile)
-    past: Monitoring = Monitoring.begun(reference) if begun else reference
+    past = Monitoring.begun(reference) if isinstance(reference, Profile) else reference
     if every is not None and as_every(every) != past.every:
         raise InputError(
             f"The reference has windows of {past.every} and every= asks for {as_every(every)}; "

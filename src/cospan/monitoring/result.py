@@ -263,9 +263,8 @@ class Monitoring:
         if not len(judged):
             return judged, np.zeros(0), []
         own, new = self.reference.windows, self.measured.take(judged)
-        W, codes = len(own.codes), np.concatenate([own.codes, new.codes])
-        both = zip(self.reference.standard(own), self.reference.standard(new), strict=True)
-        X, n = (np.concatenate(parts) for parts in both)
+        both = Measured._make(np.concatenate(pair) for pair in zip(own, new, strict=True))
+        (X, n), W, codes = self.reference.standard(both), len(own.codes), both.codes
         Z, H = np.zeros_like(X), np.zeros_like(X)
         step = ROLLING_STEP if self.rolling else len(judged)
         for t in range(0, len(judged), step):

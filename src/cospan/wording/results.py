@@ -290,8 +290,7 @@ MOST_EPISODES, MOST_COLUMNS = 5, 3
 
 def window_name(found: Monitoring) -> str:
     """What a window is called."""
-    units = ("hour", "day", "week", "month", "year")
-    return found.every.unit if found.every.unit in units else "window"
+    return found.every.unit if found.every.timed else "window"
 
 
 def day_text(start: object, year: bool = True) -> str:
