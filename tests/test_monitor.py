@@ -346,7 +346,7 @@ def test_no_data_where_data_was_due_is_a_finding(profile, later):
     empty = [w for w in found.windows if w.status == "no data"]
     assert [str(w.start) for w in empty] == ["2020-03-03", "2020-03-04"]
     assert kinds(empty[0]) == {"no data"}
-    assert "2 days had no data." in found.sentences
+    assert "2 days had no data, the last 4 March 2020." in found.sentences
     weekdays = table(0, 60)
     weekdays = weekdays[weekdays.time.dt.day_of_week < 5]
     later = later[later.time.dt.day_of_week < 5]
@@ -431,7 +431,7 @@ def test_small_windows_are_not_judged(profile, later):
     found = monitor(profile, few)
     assert (found.windows[0].status, found.windows[0].rows) == ("few rows", 5)
     assert np.isnan(found.windows[0].level)
-    assert monitor(profile, few[:5]).sentences == ("1 day had too few rows.",)
+    assert monitor(profile, few[:5]).sentences == ("1 day had too few rows: 1 March 2020.",)
 
 
 @pytest.mark.parametrize(

@@ -90,8 +90,7 @@ def monitor(
         rate=past.rate if false_alarms is None else float(false_alarms),
         rolling=past.rolling if rolling is None else rolling,
     )
-    if time is None and past.every.timed:
-        time = past.reference.time or None
+    time = past.reference.time or None if time is None else time
     kept = read_windows(data, time, past.every, name, **options)
     return _compared(past.extended(kept), kept, details == "all", progress)
 

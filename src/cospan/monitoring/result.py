@@ -426,8 +426,7 @@ class Monitoring:
         _, a, b = np.intersect1d(old.codes, new.codes, return_indices=True)
         if not self.every.timed and np.any(old.digests[a] != new.digests[b]):
             new = new._replace(codes=old.codes[-1] + 1 + np.arange(len(read)))
-        both = zip(new.codes.tolist(), read, strict=True)
-        met = {code: replace(one, code=code) for code, one in both}
+        met = {k: replace(one, code=k) for k, one in zip(new.codes.tolist(), read, strict=True)}
         return replace(self, measured=old.joined(new), met={**there.met, **met})
 
     def _parts(self) -> Parts:
