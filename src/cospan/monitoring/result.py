@@ -329,7 +329,7 @@ class Monitoring:
         found = []
         for run in runs:
             news = [
-                (at[t], tuple(dict.fromkeys(table[k].column for k in passed)))
+                (at[t], blamed([table[k] for k in passed], np.ones(len(passed))))
                 for t, passed in run.announced.items()
             ]
             end = None if run.end is None else at[run.end].start
