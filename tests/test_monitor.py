@@ -323,7 +323,7 @@ def test_what_others_leave_of_a_column_is_explained_by_any_that_is_blamed():
     table = [Watched("mean", "x"), Watched("given", "y"), Watched("scatter", "x"),
              Watched("relation", "x", "y"), Watched("relation", "z", "u")]  # fmt: skip
     assert blamed(table, np.array([5.0, 9, 9, 9, -np.inf])) == ("x",)
-    assert blamed(table, np.array([5.0, 9, 9, 9, 4])) == ("x", "z")
+    assert blamed(table, np.array([5.0, 9, 9, 9, 4])) == ("x", "z", "u")
     assert blamed(table, np.array([-np.inf, 5, 4, 3, -np.inf])) == ("y",)
 
 
@@ -346,7 +346,7 @@ def test_no_data_where_data_was_due_is_a_finding(profile, later):
     empty = [w for w in found.windows if w.status == "no data"]
     assert [str(w.start) for w in empty] == ["2020-03-03", "2020-03-04"]
     assert kinds(empty[0]) == {"no data"}
-    assert "2 days had no data." in found.sentences
+    assert "2 days had no data, the last 4 March 2020." in found.sentences
     weekdays = table(0, 60)
     weekdays = weekdays[weekdays.time.dt.day_of_week < 5]
     later = later[later.time.dt.day_of_week < 5]
@@ -431,7 +431,7 @@ def test_small_windows_are_not_judged(profile, later):
     found = monitor(profile, few)
     assert (found.windows[0].status, found.windows[0].rows) == ("few rows", 5)
     assert np.isnan(found.windows[0].level)
-    assert monitor(profile, few[:5]).sentences == ("1 day had too few rows.",)
+    assert monitor(profile, few[:5]).sentences == ("1 day had too few rows: 1 March 2020.",)
 
 
 @pytest.mark.parametrize(

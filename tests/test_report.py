@@ -178,7 +178,7 @@ def test_a_monitoring_has_the_same_design():
     page, text = words_of(shown("monitoring", "html")), plain(shown("monitoring", "md"))
     facts = {fact.label: fact.value for fact in card.facts}
     assert facts["Weeks with an alarm"] == "6 of 11"
-    assert "1 week had no data." in card.lead
+    assert "1 week had no data: " in card.lead
     assert facts["First alarm"] == "12 February 2024"
     assert facts["Now"] == "1 episode"
     for value in (card.title, *facts.values()):

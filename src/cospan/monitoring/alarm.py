@@ -218,7 +218,7 @@ def blamed(table: Sequence[Watched], evidence: Floats) -> tuple[str, ...]:
     """As few columns as explain what passed: those that moved by themselves first.
 
     What is left of a column is so given all others: any blamed one explains it. A relation is
-    explained by its own two. Of the rest the column with most evidence is blamed, and so on.
+    explained by its own two. Of the rest those with most evidence are blamed, and so on.
     """
     passed = [(one, v) for one, v in zip(table, evidence.tolist(), strict=True) if v > 0]
     own: dict[str, float] = {}
@@ -236,4 +236,4 @@ def blamed(table: Sequence[Watched], evidence: Floats) -> tuple[str, ...]:
                 touched.update(dict.fromkeys(columns, value))
         if not touched:
             return tuple(found)
-        found.append(max(touched, key=lambda name: touched[name]))
+        found += [name for name in touched if touched[name] == max(touched.values())]

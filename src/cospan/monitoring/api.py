@@ -90,8 +90,7 @@ def monitor(
         rate=past.rate if false_alarms is None else float(false_alarms),
         rolling=past.rolling if rolling is None else rolling,
     )
-    if time is None and past.every.timed:
-        time = past.reference.time or None
+    time = past.reference.time or None if time is None else time
     kept = read_windows(data, time, past.every, name, **options)
     return _compared(past.extended(kept), kept, details == "all", progress)
 
@@ -103,8 +102,7 @@ def _begun(reference: Data, time: str | None, every: Option, options: Record) ->
         reference = replace(Monitoring.load(path), origin=os.path.realpath(path))
     elif not isinstance(reference, Monitoring | Profile):
         reference = Profile.of(reference, time=time, every=every, **options)
-    begun = isinstance(reference, Profile)
-    past: Monitoring = Monitoring.begun(reference) if begun else reference
+    past = Monitoring.begun(reference) if isinstance(reference, Profile) else reference
     if every is not None and as_every(every) != past.every:
         raise InputError(
             f"The reference has windows of {past.every} and every= asks for {as_every(every)}; "

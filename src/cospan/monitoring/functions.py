@@ -132,7 +132,10 @@ class Functions:
         self.center, self.unit = G.mean(axis=0), np.maximum(G.std(axis=0), LEAST_VARIANCE**0.5)
         G = (G - self.center) / self.unit
         column = np.array([readings[k].column for k, _ in self.scored], dtype=np.intp)
-        r = np.abs(G.T @ G / max(1, len(G)))
+        own = Windowed(np.flatnonzero(np.diff(days, prepend=np.nan)), len(days))
+        about = own.about_mean(G)  # as in each window's own correlations
+        about /= np.maximum(about.std(axis=0), VARIES)
+        r = np.abs(about.T @ about / max(1, len(G)))
         row, other = np.triu_indices(len(column), 1)
         strong = np.flatnonzero((column[row] != column[other]) & (r[row, other] >= RELATED))
         first = strong[np.argsort(-r[row, other][strong], kind="stable")[:MOST_RELATIONS]]
@@ -145,7 +148,6 @@ class Functions:
         self.solve = [left_open(correlation, column)[:, left] for correlation in of]
         rest = np.stack([G @ solve for solve in self.solve[:RUNS]])[run, np.arange(len(G))]
         self.left: dict[int, tuple[int, Ranks, Ranks]] = {}  # by the place of a reading
-        own = Windowed(np.flatnonzero(np.diff(days, prepend=np.nan)), len(days))
         for k, j in enumerate(left):
             place = self.scored[j][0]
             x = np.where(np.isnan(readings[place].values), np.nan, rest[:, k])

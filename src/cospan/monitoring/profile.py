@@ -328,8 +328,7 @@ def _keys(read: Sequence[Reading]) -> Keys:
 
 def _digests(keys: Keys, starts: Index) -> Codes:
     """A number for each window, the same for the same rows in any order."""
-    total = np.add.reduceat(keys >> np.uint64(2), starts) >> np.uint64(2)
-    return np.asarray(total.astype(np.int64))
+    return np.asarray((np.add.reduceat(keys, starts) >> np.uint64(2)).astype(np.int64))
 
 
 def _lonely_are_new(reading: Reading, place: Index) -> Reading:

@@ -263,9 +263,8 @@ class Monitoring:
         if not len(judged):
             return judged, np.zeros(0), []
         own, new = self.reference.windows, self.measured.take(judged)
-        W, codes = len(own.codes), np.concatenate([own.codes, new.codes])
-        both = zip(self.reference.standard(own), self.reference.standard(new), strict=True)
-        X, n = (np.concatenate(parts) for parts in both)
+        both = Measured._make(np.concatenate(pair) for pair in zip(own, new, strict=True))
+        (X, n), W, codes = self.reference.standard(both), len(own.codes), both.codes
         Z, H = np.zeros_like(X), np.zeros_like(X)
         step = ROLLING_STEP if self.rolling else len(judged)
         for t in range(0, len(judged), step):
@@ -330,7 +329,7 @@ class Monitoring:
         found = []
         for run in runs:
             news = [
-                (at[t], tuple(dict.fromkeys(table[k].column for k in passed)))
+                (at[t], blamed([table[k] for k in passed], np.ones(len(passed))))
                 for t, passed in run.announced.items()
             ]
             end = None if run.end is None else at[run.end].start
@@ -427,8 +426,7 @@ class Monitoring:
         _, a, b = np.intersect1d(old.codes, new.codes, return_indices=True)
         if not self.every.timed and np.any(old.digests[a] != new.digests[b]):
             new = new._replace(codes=old.codes[-1] + 1 + np.arange(len(read)))
-        both = zip(new.codes.tolist(), read, strict=True)
-        met = {code: replace(one, code=code) for code, one in both}
+        met = {k: replace(one, code=k) for k, one in zip(new.codes.tolist(), read, strict=True)}
         return replace(self, measured=old.joined(new), met={**there.met, **met})
 
     def _parts(self) -> Parts:

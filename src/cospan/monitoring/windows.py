@@ -222,7 +222,7 @@ def read_windows(
     if every.timed and time is None:
         raise InputError(
             f"Windows of one {every.unit} need times: name the column with time=, or cut windows "
-            'in rows, for instance every="1000-rows".'
+            "in rows with every= such as 1000-rows."
         )
     sources = _opened(data, time, **options)
     name = name or (sources[0].name if len(sources) == 1 else f"{len(sources)} sets")
@@ -269,8 +269,7 @@ def _opened(data: Data, time: str | None, **options: Option) -> list[Source | Ta
         isinstance(one, str | os.PathLike) or hasattr(one, "columns") for one in data
     )
     drop = [*Options.of(drop=options.pop("drop", None)).drop, *([] if time is None else [time])]
-    every = data if several else [data]
-    sources = [open_source(one, drop=drop or None, **options) for one in every]
+    sources = [open_source(x, drop=drop or None, **options) for x in (data if several else [data])]
     for source in sources if time is not None else ():
         has = source.schema.names if isinstance(source, Table) else ()
         if time not in has:
@@ -328,6 +327,6 @@ def _days(array: pa.Array, where: str) -> Floats:
         odd = repr(str(texts[int(np.argmax(np.isnan(found[0])))])[:40])
         odd += ", which is no date, or may begin with the day or the month"
     raise InputError(
-        f"{where} holds {odd}; write 2020-12-31 or 2020-12-31 23:59:00, or cut windows in rows, "
-        'as every="1000-rows" does.'
+        f"{where} holds {odd}; write 2020-12-31 or 2020-12-31 23:59:00, or cut windows in rows "
+        "with every= such as 1000-rows."
     )

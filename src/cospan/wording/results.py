@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
-from datetime import date
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -292,8 +291,7 @@ MOST_EPISODES, MOST_COLUMNS = 5, 3
 
 def window_name(found: Monitoring) -> str:
     """What a window is called."""
-    units = ("hour", "day", "week", "month", "year")
-    return found.every.unit if found.every.unit in units else "window"
+    return found.every.unit if found.every.timed else "window"
 
 
 def day_text(start: object, year: bool = True) -> str:
@@ -301,14 +299,17 @@ def day_text(start: object, year: bool = True) -> str:
 
     >>> day_text(np.datetime64("2013-06-24")), day_text(np.datetime64("2013-06-24T05"), year=False)
     ('24 June 2013', '24 Jun 05:00')
-    >>> day_text(1301)
-    'row 1,301'
+    >>> day_text(np.datetime64("2013-06")), day_text(1301)
+    ('June 2013', 'row 1,301')
     """
     if not isinstance(start, np.datetime64):
         return f"row {start:,}"
-    day: date = start.astype("datetime64[D]").astype(object)
-    text = f"{day.day} {day:%B %Y}" if year else f"{day.day} {day:%b}"
-    return f"{text} {str(start)[-2:]}:00" if np.datetime_data(start)[0] == "h" else text
+    unit, day = np.datetime_data(start)[0], start.astype("datetime64[D]").astype(object)
+    if isinstance(day, int):
+        return str(start)  # after the year 9999
+    days = f"{day.day} %B %Y" if year else f"{day.day} %b"
+    text = day.strftime({"M": "%B %Y", "Y": "%Y"}.get(unit, days))
+    return f"{text} {str(start)[-2:]}:00" if unit == "h" else text
 
 
 def monitoring_sentences(found: Monitoring) -> tuple[str, ...]:
@@ -324,10 +325,10 @@ def monitoring_sentences(found: Monitoring) -> tuple[str, ...]:
         lines.append(f"{alarms:,} of {counted} raised an alarm.")
     elif windows:
         lines[:0] = [f"No alarm in {counted}.", noticed_sentence(found)]
-    n, said = Counter(one.status for one in found.windows), []
     for status, text in (("few rows", "had too few rows"), ("no data", "had no data")):
-        said += [f"{plural(n[status], window_name(found))} {text}"] if n[status] else []
-    lines += [f"{' and '.join(said)}."] if said else []
+        of = [window_sets(one)[1] for one in found.windows if one.status == status]
+        last = ": " if len(of) == 1 else ", the last "
+        lines += [f"{plural(len(of), window_name(found))} {text}{last}{of[-1]}."] if of else []
     more = len(found.episodes) - MOST_EPISODES
     lines += [f"{plural(more, 'earlier episode')} not shown."] if more > 0 else []
     odd = [one for one in found.windows if one.rows and _odd(one)]
@@ -378,7 +379,8 @@ def change_sentence(one: Episode, found: Monitoring) -> str:
     """What its first column was and became, by the alarm's window or a worse one that says it."""
     name = one.columns[:1]
     for window in (one.alarm, *worst_windows(one, found)):
-        findings = (replace(f, beyond=math.nan) for f in window.findings
+        more = window.comparison.verdict.quality if window.comparison else ()
+        findings = (replace(f, beyond=math.nan) for f in (*window.findings, *more)
                     if f.column in name or (f.kind == "relation" and f.second in name))  # fmt: skip
         if said := window_sentences(replace(window, findings=tuple(findings))):
             return said[0]
@@ -399,4 +401,6 @@ def window_sets(one: Window) -> tuple[str, str]:
 
 def window_sentences(one: Window) -> tuple[str, ...]:
     """What was found in a window."""
-    return tuple(sentence(f, window_sets(one)) for f in one.findings)
+    reference, name = window_sets(one)
+    name = f"the week of {name}" if one.every.unit == "week" else name
+    return tuple(sentence(f, (reference, name)) for f in one.findings)
