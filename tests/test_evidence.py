@@ -860,10 +860,10 @@ def test_the_average_is_said_first_where_it_moved_by_a_standard_deviation():
 
 
 def test_dates_and_times_are_in_their_own_units():
-    later = Finding("mean", "day", a=19723.0, b=19733.0)
-    assert sentence(later, ("A", "B"), "date") == "day moved from 2024-01-01 to 2024-01-11."
-    clock = Finding("mean", "at", a=23.5, b=0.5)
-    assert sentence(clock, ("A", "B"), "time of day") == "at moved from 23:30 to 00:30."
+    later = Finding("mean", "day", a=19723.0, b=19733.0, of="date")
+    assert sentence(later, ("A", "B")) == "day moved from 2024-01-01 to 2024-01-11."
+    clock = Finding("mean", "at", a=23.5, b=0.5, of="time of day")
+    assert sentence(clock, ("A", "B")) == "at moved from 23:30 to 00:30."
 
 
 def test_sizes_in_words():

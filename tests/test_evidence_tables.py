@@ -158,7 +158,8 @@ def test_numbers_in_sentences():
     assert value_text(18262, "date") == "2020-01-01"
     assert share_text(0.001) == "less than 1%"
     assert share_text(0.9999) == "more than 99%"
-    assert (chance(0.001), chance(0.043), chance(1.0)) == ("p at most 0.001", "p = 0.043", "p = 1")
+    assert (chance(0.001), chance(0.043)) == ("p at most 0.001", "p = 0.043")
+    assert (chance(1.0), chance(0.005, 199)) == ("p > 0.99", "p at most 0.005")
     assert listed(["a", "b c", "d"], 2) == "a, 'b c' and 1 more"
 
 
@@ -170,3 +171,18 @@ def test_a_column_without_values_in_one_set_has_a_page(tmp_path):
         found = compare(sets, n_permutations=19)
         found.save(tmp_path / "page.html")
         json.loads(found.to_json())
+
+
+def test_a_column_in_another_unit_keeps_its_relations_though_it_has_gaps():
+    draw, tables = rng(8), []
+    for unit in (1, 88.4):
+        age = draw.normal(60, 10, 1500)
+        value = np.exp(0.1 + 0.002 * age + draw.normal(0, 0.3, 1500)) * unit
+        value[draw.random(1500) < np.where(age < 60, 0.3, 0.05)] = np.nan
+        tables.append(pd.DataFrame({"age": age, "value": value}))
+    found = compare(*tables, n_permutations=199)
+    assert [one.name for one in found.features.changed] == ["value"]
+    assert not found.feature_pairs.changed
+    (pair,) = (one for one in found.feature_pairs if "missing" not in one.first + one.second)
+    known = [table.dropna().corr("spearman").iloc[0, 1] for table in tables]
+    assert np.allclose((pair.r_a, pair.r_b), known, atol=0.05)

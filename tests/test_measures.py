@@ -217,7 +217,7 @@ def test_rows_never_produced_are_named():
     found = fidelity(real, rng.normal(size=(200, 2)))
     assert set(range(200, 210)) <= set(found.never_produced.tolist())
     assert found.recall < 0.97
-    assert "real rows lie where no synthetic row is" in repr(found)
+    assert "real rows are where no synthetic row is" in repr(found)
     assert f"(real rows among themselves: {found.usual_precision:.3f})" in repr(found)
     assert found.to_dict()["n_real"] == 210
 

@@ -605,5 +605,5 @@ def test_sentences_on_a_window_call_the_reference_so(profile, later):
     later["temp"] = later["temp"].where(later.index % 5 > 0)
     found = monitor(profile, later)
     said = [text for one in found.windows for text in window_sentences(one)]
-    assert any(text.endswith("never in reference.") for text in said)
+    assert any(text.endswith("never in the reference.") for text in said)
     assert not any("Profile of" in text for text in said)

@@ -16,10 +16,9 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 import cospan.report
 import report_cases as cases
 from cospan import compare, monitor
-from cospan.base.text import number
+from cospan.base.text import number, p_sign
 from cospan.evidence import Finding
 from cospan.report import charts, document_of, format_of, fragment, render, terminal_lines
-from cospan.report.columns import p_sign
 from cospan.report.document import Card, Document, Figures, Notes, Table, Text
 from cospan.wording.findings import sentence
 from cospan.wording.results import change_sentence, day_text, of_hundred
@@ -166,8 +165,7 @@ def test_every_surface_says_the_same(name):
     findings = data["pairs"][0]["changes"]["verdict"]["findings"]
     if card.points:
         for k, one in enumerate(found.findings[: 3 if len(found.names) == 2 else 1]):
-            kind = found.verdict.kinds.get(one.column, "number")
-            said = sentence(one, found.verdict.sets, kind)
+            said = sentence(one, found.verdict.sets)
             pixels = found.image_shape is not None
             assert pixels or all(said.removesuffix(".") in surface for surface in surfaces)
             assert one.to_dict() == findings[k]
@@ -189,7 +187,7 @@ def test_a_monitoring_has_the_same_design():
     (episode,) = watched().episodes
     blank = replace(episode, alarm=replace(episode.alarm, findings=()))
     assert change_sentence(blank, watched()).startswith("speed rose from")  # a worse week says it
-    assert inner.title == "reference and 12 February 2024 differ by a large amount."
+    assert inner.title == "The reference and 12 February 2024 differ by a large amount."
     fold = next(one for one in document("monitoring").sections if one.id == "window").blocks[1]
     worst = max(watched().windows, key=lambda one: one.size or 0)
     assert fold.title == f"Worst week, {day_text(worst.start)}"
@@ -303,6 +301,7 @@ def test_findings_on_the_terminal_are_whole():
 
 def test_several_sets_with_other_columns_keep_their_map():
     tables = {k: alike_table(k) for k in range(3)}
+    tables[1]["height"] += 9
     tables[2]["extra"] = 1.0
     page = render(document_of(compare({f"day {k}": t for k, t in tables.items()}, **FEW)), "html")
     assert "The sets on a map." in page
@@ -362,7 +361,10 @@ def test_the_pair_that_differs_is_named_and_open_and_its_p_is_told():
     assert (found.differing, found.by_size[0]) == (((0, 2),), (1, 3))
     made = document_of(found)
     assert made.card.title == "Of 10 pairs only 1. set and 3. set differ."
-    assert made.card.facts[0].value == f"p {p_sign(found.pair(0, 2).p, 999)}"
+    assert found.farthest == ("1. set", "3. set")
+    assert made.data["farthest"] == list(found.farthest)
+    assert made.data["p"] == found.p == found.pair(0, 2).p
+    assert made.card.facts[0].value == f"p {p_sign(found.p, 999)}"
     assert [one.id for one in made.sections if one.name == "Most different"] == ["pair-1-3"]
     assert "- 1\\. set and 3. set are told apart" in render(made, "md")  # and is no list
 
@@ -432,24 +434,27 @@ def test_names_of_sets_are_quoted_in_sentences_only():
 
 
 def test_differences_given_another_column_have_the_unit_of_the_column():
-    one = Finding("given", "start", "hour", a=13.0, b=12.0)
-    said = sentence(one, ("january", "july"), "time of day")
+    one = Finding("given", "start", "hour", a=13.0, b=12.0, of="time of day")
+    said = sentence(one, ("january", "july"))
     assert said == "For the same hour, start is 1 h earlier in july."
-    inside = Finding("inside", "start", "dest", "LAX", a=13.0, b=14.5)
-    said = sentence(inside, ("january", "july"), "time of day")
+    inside = Finding("inside", "start", "dest", "LAX", a=13.0, b=14.5, of="time of day")
+    said = sentence(inside, ("january", "july"))
     assert said == "Where dest = LAX, start moved from 13:00 to 14:30."
 
 
 def test_where_no_pair_differs_none_differs_most():
     assert "differ most" not in str(result("nothing different in three"))
     assert "rose" not in str(result("nothing different in three"))
+    page = shown("nothing different in three", "html")
+    assert "Most different" not in page
+    assert "on a map" not in page
 
 
 def test_averages_over_many_sets_are_those_of_the_findings():
     one = next(one for one in result("five sets").findings if one.column == "pay")
     figures = block_of("five sets", "columns", Figures).figures
     text = next(figure.text for figure in figures if figure.title == "pay")
-    assert text.startswith(f"{number(one.a)} to {number(one.b)};")
+    assert text.startswith(f"{number(one.a)} to {number(one.b)}.")
 
 
 def test_every_pair_of_more_sets_has_a_part_of_the_page():

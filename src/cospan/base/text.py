@@ -10,8 +10,6 @@ LONGEST, LONGEST_MESSAGE = 40, 160
 # Numbers from 10^15 on, and below 10^-5, are shown with an exponent: nobody counts so many zeros.
 EXPONENT_FROM, EXPONENT_BELOW = 15, -5
 COMMAS_FROM = 10_000  # 2016 is a year
-# p-values below this mean nothing more to a reader; and what permutations can find.
-LEAST_P, LEAST_P_SAID = 1e-4, 1e-3
 #: Names of sets that a sentence would swallow.
 _WORDS = frozenset(
     ("yes", "no", "true", "false", "none", "null", "nan", "na", "other", "others", "rest", "all",
@@ -149,18 +147,18 @@ def pair_of(a: float, b: float, right: int = 2) -> tuple[str, str]:
 
     Both have as many decimals, unless one is zero or far larger.
 
-    >>> pair_of(45.41, 49.0), pair_of(2016.837, 2017.508), pair_of(12.04, 3.0), pair_of(0.5, 250.0)
-    (('45.4', '49.0'), ('2016.84', '2017.51'), ('12', '3'), ('0.5', '250'))
+    >>> pair_of(45.41, 49.0), pair_of(2016.837, 2017.508), pair_of(0.5, 250), pair_of(89078, 74297)
+    (('45.4', '49.0'), ('2016.84', '2017.51'), ('0.5', '250'), ('89,100', '74,300'))
     """
     low, high = sorted((abs(a), abs(b)))
     size = math.floor(math.log10(high)) if 0 < high < math.inf else EXPONENT_FROM
     if not 10 * low > high or not EXPONENT_BELOW <= size < EXPONENT_FROM:
-        return number(a), number(b)
+        return number(a, 2), number(b, 2)
     apart = abs(a - b)
-    needed = right - 1 - math.floor(math.log10(apart)) if right and apart else 0
-    places = min(max(0, 2 - size, needed), 9 - size) if size < 9 else 0
     comma = "," if high >= COMMAS_FROM else ""
-    x, y = (f"{value:{comma}.{places}f}" for value in (a, b))
+    needed = right - 1 - math.floor(math.log10(apart)) if right and apart else 2 - size
+    places = min(max(2 - size, needed, -9 if comma else 0), 9 - size)
+    x, y = (f"{round(value, places):{comma}.{max(0, places)}f}" for value in (a, b))
     while "." in x and x[-1] == y[-1] == "0":
         x, y = x[:-1].removesuffix("."), y[:-1].removesuffix(".")
     return x, y
@@ -197,17 +195,18 @@ def shares_text(a: float, b: float) -> tuple[str, str]:
     return fine if rough[0] == rough[1] and fine[0] != fine[1] else rough
 
 
-def p_text(p: float, least: float = LEAST_P) -> str:
-    """A p-value; below the least that means anything, or can be found, it is a bound.
+def p_sign(p: float, permutations: int = 999) -> str:
+    """A p-value with its sign: relabellings cannot say less than one in all of them.
 
-    >>> p_text(0.0342), p_text(0.9999), p_text(1e-40), p_text(0.001, least=0.001)
-    ('0.034', '1', 'at most 0.0001', 'at most 0.001')
+    >>> p_sign(0.001), p_sign(0.0342), p_sign(0.9), p_sign(0.998), p_sign(0.005, 199)
+    ('≤ 0.001', '= 0.034', '= 0.90', '> 0.99', '≤ 0.005')
     """
-    if p < least or math.isclose(p, least):
-        return f"at most {number(least, 1)}"
-    return f"{p:.2g}" if p < 0.995 else "1"
+    least = 1 / (1 + permutations)
+    if p <= least * 1.0001:
+        return f"≤ {number(least, 1)}"
+    return "> 0.99" if p > 0.99 else f"= {p:.2f}" if p > 0.1 else f"= {p:.2g}"
 
 
-def chance(p: float) -> str:
+def chance(p: float, permutations: int = 999) -> str:
     """A p-value for a sentence: p = 0.034."""
-    return f"p {'' if p <= LEAST_P_SAID else '= '}{p_text(p, LEAST_P_SAID)}"
+    return f"p {p_sign(p, permutations)}".replace("≤", "at most")

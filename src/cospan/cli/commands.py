@@ -78,6 +78,7 @@ def compare(
     A: Any = sets[0] if len(sets) < 3 else dict(zip(names, sets, strict=True))
     B = sets[1] if len(sets) == 2 else None
     found = compare_sets(A, B, score, progress=terminal.progress, **options)
+    terminal.progress("looking for what differs", 0, None)
     if outputs.scores is not None:
         write_table(outputs.scores, [found.table()])
     if outputs.save is not None:

@@ -16,13 +16,13 @@ from typing import Unpack
 import numpy as np
 
 from cospan._version import VERSION
-from cospan.base.text import plural
+from cospan.base.text import listed, plural
 from cospan.comparison.opening import Opened, Options, Progress, open_sets, split_options
 from cospan.comparison.reading import ReadSet, read_further, read_sets
 from cospan.comparison.result import Comparison
 from cospan.comparison.rows import check_rows
 from cospan.comparison.scoring import Group, Model, fit_models, size_between, usual_rows
-from cospan.data import Chunk, listing
+from cospan.data import Chunk
 from cospan.errors import InputError, Note, warn
 from cospan.evidence import FEWEST_ROWS, Verdict, find_changes
 from cospan.model import JointFrame, ManyFrame
@@ -270,5 +270,5 @@ def _constant(opened: Opened, model: Model) -> Iterator[Note]:
     own = set() if plan is None else {c.indicator_name for c in plan.used if c.indicator}
     names = [first.feature_names[j] for j in constant if first.feature_names[j] not in own]
     if names:  # else nothing is missing: no column of the user's is constant
-        sets = "both" if model.geometry.n_sets == 2 else "all"
-        yield Note("constant columns", f"Constant in {sets} sets, and kept out: {listing(names)}.")
+        never = "never varies: it is" if len(names) == 1 else "never vary: they are"
+        yield Note("constant columns", f"{listed(names)} {never} not compared.")

@@ -119,14 +119,14 @@ class Comparison:
     @property
     def size(self) -> Size:
         """How different two sets are: the AUC of the angle, with ``.low`` and ``.high``."""
-        return self.sizes[self.by_size[0]]
+        return self.sizes[self._first]
 
     @cached_property
     def verdict(self) -> Verdict:
         """Whether two sets differ, how much, in what and how sure that is; print it."""
         if self._verdict is not None:
             return self._verdict
-        return self.pair(*self.by_size[0]).verdict
+        return self.pair(*self._first).verdict
 
     @property
     def p(self) -> float:
@@ -177,9 +177,13 @@ class Comparison:
 
     @property
     def farthest(self) -> tuple[str, str]:
-        """The two sets that differ most."""
-        i, j = self.by_size[0]
+        """The two sets that differ most, of those that differ beyond chance where some do."""
+        i, j = self._first
         return self.names[i], self.names[j]
+
+    @cached_property
+    def _first(self) -> tuple[int, int]:
+        return (self.differing or self.by_size)[0] if len(self.sizes) > 1 else (0, 1)
 
     @cached_property
     def by_size(self) -> tuple[tuple[int, int], ...]:
@@ -405,7 +409,8 @@ class Comparison:
         z = "" if self.further is None else f", {self.further.n} scored"
         sizes = [f"{group.name!r} ({group.total} rows)" for group in self.groups[:3]]
         more = f" and {len(self.names) - 3} more" if len(self.names) > 3 else ""
-        return f"<Comparison of {', '.join(sizes)}{more}{z}: size {float(self.size):.3f}>"
+        size = self.sizes[self.by_size[0]]  # without a test of every pair
+        return f"<Comparison of {', '.join(sizes)}{more}{z}: size {float(size):.3f}>"
 
 
 # ---- pairs ---------------------------------------------------------------------------------------

@@ -99,7 +99,7 @@ class Options:
             raise InputError("columns must name each feature to take, and each once.")
         if self.label_value is not None and self.label is None:
             raise InputError(
-                f"label_value={self.label_value!r} needs label= to say where the classes stand."
+                f"label_value={self.label_value!r} needs label= to say where the classes are."
             )
 
     def beside(self, option: str, n_rows: int | None, name: str) -> Values | None:
@@ -133,7 +133,7 @@ def open_source(obj: Data, *, name: str | None = None, **options: Option) -> Sou
         images; text also as ``.gz .bz2 .zst``), ``"file.npz::part"`` for one of several arrays,
         or ``"-"`` for CSV or NPY on standard input.
     label : str, int or array, optional
-        Where the classes stand: a column's name or (plain arrays) number, another array in the same
+        Where the classes are: a column's name or (plain arrays) number, another array in the same
         .npz file, ``"folder"`` for image folders, the labels file for IDX (any other word: the
         matching one beside the images), or an array with one label per row.
     label_value : optional

@@ -198,10 +198,10 @@ class EncodingPlan:
             text = f"{plural(len(self.inputs), 'column')} became {self.n_features:,} features."
             notes.append(Note("encoding", text))
         if gaps := [column for column in self.used if column.indicator]:
-            where = f"{gaps[0].indicator_name!r}{', …' if len(gaps) > 1 else ''}"
+            where = f"{gaps[0].indicator_name!r}{' and such say' if gaps[1:] else ' says'} where."
             columns = "" if len(gaps) == len(self.used) else f" in {named([c.name for c in gaps])}"
             text = f"Missing values{columns} are filled by the mean of the sets' means; "
-            notes.append(Note("missing values", f"{text}{where} says where."))
+            notes.append(Note("missing values", f"{text}{where}"))
         return notes + self.not_compared()
 
     def not_compared(self) -> list[Note]:

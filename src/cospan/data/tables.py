@@ -308,7 +308,7 @@ class TextFiles(ArrowFiles):
                 if len(fields) != len(names):
                     raise SourceError(
                         f"{said}: line {line} has {plural(len(fields), 'field')} where the first "
-                        f"has {len(names)}; mend it, or take out what stands above the names."
+                        f"has {len(names)}; mend it, or remove what is above the names."
                     ) from cause
                 for name, field in zip(names, fields, strict=True):
                     if name in columns and NOT_UTF8.search(field):

@@ -38,10 +38,10 @@ from .size import (
     size_of,
 )
 from .test import SQUARE
-from .verdict import FeatureChange, PairChange, Smallest, Table, Verdict, size_word
+from .verdict import LISTED, FeatureChange, PairChange, Smallest, Table, Verdict, size_word
 
 __all__ = [
-    "FEWEST_LABELLINGS", "FEWEST_ROWS", "IN_BOTH", "OTHER", "PIXEL", "SQUARE", "Column",
+    "FEWEST_LABELLINGS", "FEWEST_ROWS", "IN_BOTH", "LISTED", "OTHER", "PIXEL", "SQUARE", "Column",
     "FeatureChange", "Finding", "Fold", "Held", "PairChange", "Ranks", "Reading", "Separation",
     "Size", "Smallest", "Table", "Verdict", "angle_histogram", "bhattacharyya", "bin_posterior",
     "columns_of", "find", "find_changes", "fisher_rao", "hellinger", "joined_keys", "left_open",

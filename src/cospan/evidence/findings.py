@@ -231,11 +231,7 @@ def _relation(
     ends = [(function.column, function.level), (function.second, function.second_level)]
     if function.second == column:
         ends.reverse()
-    x, y = (
-        functions.scores.of(c, "") ** 2 if level == SQUARE else functions.scores.of(c, level)
-        for c, level in ends
-    )
-    a, b = (correlation(x[side], y[side]) for side in sides(n_a))
+    a, b = related(functions, ends, n_a)
     own, other = (level for _, level in ends)
     if own == SQUARE:
         own, other = other, own
@@ -243,6 +239,19 @@ def _relation(
         base, kind="relation", second=functions.names[ends[1][0]], a=a, b=b, part=own,
         detail=other, effect=fisher_z(b) - fisher_z(a),
     )  # fmt: skip
+
+
+def related(
+    functions: RowFunctions, ends: Sequence[tuple[int, str]], n_a: int, gaps: bool = False
+) -> tuple[float, float]:
+    """Rank correlations of two scores in A and in B, of rows without gaps or, filled, of all."""
+    scores = functions.scores
+    x, y = (scores.of(c, "") ** 2 if level == SQUARE else scores.of(c, level) for c, level in ends)
+    numbers = [one.values for one in functions.readings if not gaps and (one.column, "") in ends]
+    known = [~np.isnan(values) for values in numbers] or [np.ones(len(x), dtype=bool)]
+    use = [(side.start or 0) + np.flatnonzero(np.all(known, axis=0)[side]) for side in sides(n_a)]
+    a, b = (correlation(x[rows], y[rows]) if len(rows) else 0.0 for rows in use)
+    return a, b
 
 
 def _inside_level(base: Finding, function: Function, functions: RowFunctions, n_a: int) -> Finding:

@@ -343,7 +343,8 @@ class Margin:
         for value in self.single:
             there = values == value
             yield Function("value", column, part=part, value=value), there.astype(np.float64)
-        for step in STEPS if self.reading.related else ():
+        largest = np.abs(self.ranks.values).max(initial=0.0) if self.reading.related else 0.0
+        for step in (one for one in STEPS if one <= largest):  # of less, 0 alone is a multiple
             whole = np.where(missing, np.nan, multiples(values, step))
             yield Function("rounding", column, part=part, value=step), whole
 

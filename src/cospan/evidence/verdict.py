@@ -15,8 +15,8 @@ from cospan.base.types import DataFrame, Record
 
 from .blame import nameless
 from .columns import Column, Held, held_in
-from .findings import Finding, cohen
-from .functions import OWN, PAIR, Reading, RowFunctions, correlation, sides
+from .findings import Finding, cohen, related
+from .functions import OWN, PAIR, Reading, RowFunctions, sides
 from .size import Size
 from .test import LEVEL, SQUARE, Evidence
 
@@ -205,15 +205,15 @@ def pair_table(evidence: Evidence, functions: RowFunctions, n_a: int) -> Table[P
         told = one.kind == "relation" and SQUARE not in (one.level, one.second_level)
         if told and (unit not in best or z > abs(evidence.z[best[unit]])):
             best[unit] = k
-    a, b = sides(n_a)
 
     def is_its_own(unit: int) -> bool:
-        """Whether the relation itself changed: a level that one set lacks has none there."""
+        """Whether the relation itself changed: not a level that one set lacks, nor filled gaps."""
         one, z = evidence.functions[best[unit]], evidence.z[best[unit]]
         ends = (one.column, one.level), (one.second, one.second_level)
         scores = [functions.scores.of(*end) for end in ends]
-        varies = all(np.ptp(score[side]) > 0 for score in scores for side in (a, b))
-        return varies and bool(z**2 >= MOSTLY * most[unit] ** 2)
+        varies = all(np.ptp(score[side]) > 0 for score in scores for side in sides(n_a))
+        step, filled = (np.ptp(related(functions, ends, n_a, gaps)) for gaps in (False, True))
+        return varies and bool(z**2 >= MOSTLY * most[unit] ** 2 and step >= MOSTLY * filled)
 
     p = {unit: float(evidence.adjusted[unit]) for unit in best}
     p = {unit: one if one > LEVEL or is_its_own(unit) else 1.0 for unit, one in p.items()}
@@ -221,10 +221,9 @@ def pair_table(evidence: Evidence, functions: RowFunctions, n_a: int) -> Table[P
     for unit in sorted(best, key=lambda u: (p[u] > LEVEL, -abs(evidence.z[best[u]])))[:LISTED]:
         one = evidence.functions[best[unit]]
         ends = sorted([(one.column, one.level), (one.second, one.second_level)])
-        x, y = (functions.scores.of(*end) for end in ends)
         columns = functions.names[ends[0][0]], functions.names[ends[1][0]]
         first, second = map(_score_name, columns, (level for _, level in ends))
-        r_a, r_b = correlation(x[a], y[a]), correlation(x[b], y[b])
+        r_a, r_b = related(functions, ends, n_a)
         z, surely = float(evidence.z[best[unit]]), p[unit] <= LEVEL
         rows.append(PairChange(first, second, *columns, r_a, r_b, z, p[unit], surely))
     return Table(tuple(rows))

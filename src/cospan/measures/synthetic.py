@@ -90,7 +90,7 @@ class Fidelity:
                 "than real rows are to each other",
                 f"{self.exact} of {n} synthetic rows equal a real row in every value "
                 f"({self.repeated:.0%} of the real rows equal another real row)",
-                f"{len(self.never_produced)} of {m} real rows lie where no synthetic row is",
+                f"{len(self.never_produced)} of {m} real rows are where no synthetic row is",
                 f"precision {self.precision:.3f} (real rows among themselves: "
                 f"{self.usual_precision:.3f})  recall {self.recall:.3f}  "
                 f"density {self.density:.3f}  coverage {self.coverage:.3f}",

@@ -244,7 +244,8 @@ class Functions:
         for code in watched[1:] if len(names) == 2 else watched:
             yield "level", names[code], one.values == code
         if len(names) > len(watched):
-            yield "level", "any other", ~np.isin(one.values, (*watched, NEW))
+            other = ~np.isin(one.values, (*watched, NEW))
+            yield "level", "(other)", other  # as evidence calls them
         yield "new", "", one.values == NEW
 
     def _relations(

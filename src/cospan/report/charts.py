@@ -369,18 +369,17 @@ def made_of(shares: Mapping[str, float]) -> Chart:
     return for_phones(lambda w: lanes(", ".join(said), [("", marks, "")], w, 24).chart())
 
 
-def seen_from(items: Sequence[tuple[str, float, str]]) -> Chart:
+def seen_from(items: Sequence[tuple[str, float, str]], width: float) -> Chart:
     """A dot a column inside what could not have been seen: -1 and 1 would have been."""
-    rows = []
+    rows, left, right = [], min(150.0, 0.37 * width), 0.135 * width
     for name, place, said in items:
         marks = [Mark("gr", 0.2, 0.8, 24), Mark("db", 0.5 + 0.3 * place, None, 10, said)]
-        rows.append((cut_middle(name, 24), marks, ""))
-    made = lanes(
-        "Changes too small to be seen", rows, 520, left=150, right=70, below=24, scaled=True
-    )
+        rows.append((cut_middle(name, int(left / LETTER)), marks, ""))
+    made = lanes("Changes too small to be seen", rows, width, left=left, right=right, below=24)
+    room = width - left - right
     for x, word in ((0.2, "would be seen"), (0.5, "0"), (0.8, "would be seen")):
-        made.text(150 + 300 * x, made.height - 6, word, anchor="middle")
-    made.path(f"M300 0V{made.height - 24:g}", "tick")
+        made.text(left + room * x, made.height - 6, word, anchor="middle")
+    made.path(f"M{left + room / 2:.1f} 0V{made.height - 24:g}", "tick")
     return made.chart()
 
 

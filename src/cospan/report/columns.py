@@ -14,6 +14,7 @@ from cospan.base.text import (
     cut_middle,
     listed,
     number,
+    p_sign,
     pair_of,
     plural,
     quoted,
@@ -22,7 +23,7 @@ from cospan.base.text import (
 )
 from cospan.base.types import Floats
 from cospan.comparison import Comparison
-from cospan.evidence import OTHER, FeatureChange, PairChange
+from cospan.evidence import LISTED, OTHER, FeatureChange, PairChange
 from cospan.wording.findings import SHARED, TIMES, sentence, set_labels, value_text
 from cospan.wording.results import changed_in, compared, nameless, only_repeated, smallest_words
 
@@ -118,18 +119,6 @@ class Subject:
         return None if chart is None else (chart, text)
 
 
-def p_sign(p: float, permutations: int) -> str:
-    """A p-value with its sign: relabellings cannot say less than one in all of them.
-
-    >>> p_sign(0.001, 999), p_sign(0.0342, 999), p_sign(0.9, 999), p_sign(0.998, 999)
-    ('≤ 0.001', '= 0.034', '= 0.90', '> 0.99')
-    """
-    least = 1 / (1 + permutations)
-    if p <= least * 1.0001:
-        return f"≤ {number(least, 1)}"
-    return "> 0.99" if p > 0.99 else f"= {p:.2f}" if p > 0.1 else f"= {p:.2g}"
-
-
 # ---- every column of two sets ------------------------------------------------------------------
 
 
@@ -140,7 +129,8 @@ def columns_section(subject: Subject) -> Section:
              f"{names[0]} → {names[1]}": "pair",
              "Would be seen from" if subject.calm else "In words": "words",
              "p ↕": "number"}  # fmt: skip
-    features, n = compared(found.verdict), len(found.features.changed)
+    n = len(found.features.changed)
+    features = sorted(compared(found.verdict), key=lambda one: n == 0 and one.p_adjusted)
     title = "Columns, changed ones first" if n else "No column changed"
     shown = features[: min(MOST_COLUMNS, n + MOST_STILL)]
     lead = "Histograms run from the 1st to the 99th percentile. Hover for values."
@@ -215,7 +205,7 @@ def relations_section(subject: Subject) -> Iterator[Section]:
     names, changed = subject.names, subject.found.feature_pairs.changed
     if not changed:
         return
-    clear = [one for one in changed[:12] if abs(one.r_b - one.r_a) >= CLEAR]
+    clear = (one for one in changed[:12] if abs(one.r_b - one.r_a) >= CLEAR)
     figures = [figure for one in clear if (figure := _relation(one, subject))]
     heads = {"Columns": "name", names[0]: "number", names[1]: "number", "In words": "words"}
     rows = [
@@ -223,13 +213,13 @@ def relations_section(subject: Subject) -> Iterator[Section]:
          "closer" if abs(one.r_b) > abs(one.r_a) else "looser")
         for one in changed
     ]  # fmt: skip
-    text = "rank correlations in both sets"
-    fold = Fold("All relations that changed", text, (table(heads, rows),))
+    fold = Fold("Relations that changed", "rank correlations in both", (table(heads, rows),))
     blocks = (Figures(tuple(figures[:PICTURED])), fold) if figures else (fold,)
-    first = listed((changed[0].first, changed[0].second))
+    first = listed((changed[0].first_column, changed[0].second_column))
     title = f"The relation of {first} changed"
     if len(changed) > 1:
-        title = f"{len(changed):,} relations changed; that of {first} most"
+        more = " or more" if len(changed) == LISTED else ""
+        title = f"{len(changed):,}{more} relations changed; that of {first} most"
     yield Section("relations", "Relations", title, "", blocks, keys=True)
 
 
@@ -289,9 +279,9 @@ def _over_sets(name: str, times: int, subject: Subject) -> Figure:
             cuts = np.quantile(known, (0.25, 0.75, 0.05, 0.95)).tolist() if len(known) else []
             rows.append((one.mean, *(cuts or [math.nan] * 4)))
     middles = sorted(row[0] for row in rows if row[0] == row[0])
-    text = f"changed in {times} of {plural(len(found.by_size), 'pair')}" if times else "no change"
+    text = f"Changed in {times} of {plural(len(found.by_size), 'pair')}." if times else "No change."
     if middles and words(middles[0]) != words(middles[-1]):
-        text = f"{words(middles[0])} to {words(middles[-1])}; {text}"
+        text = f"{words(middles[0])} to {words(middles[-1])}. {text}"
     if side.levels is None and side.kind == "number" and middles:
         places = max(len(number(middle).partition(".")[2]) for middle in middles)
         words = f"{{:,.{places}f}}".format if places else number  # all with as many

@@ -8,9 +8,9 @@ from functools import partial
 
 import numpy as np
 
-from cospan.base.text import cut_middle, listed, number, plural, quoted, share_text, shares_text
+from cospan.base.text import cut_middle, listed, p_sign, plural, quoted, share_text, shares_text
 from cospan.comparison import Comparison, RowToCheck
-from cospan.evidence import IN_BOTH, Finding, size_word
+from cospan.evidence import IN_BOTH, LISTED, Finding, size_word
 from cospan.wording import results
 from cospan.wording.findings import finding_sentences, sentence, set_labels, value_text
 from cospan.wording.results import SHOWN, made_of_sentence, of_hundred, schema_sentences
@@ -21,7 +21,6 @@ from .columns import (
     Subject,
     columns_section,
     over_sets_section,
-    p_sign,
     relations_section,
     seen_from,
     values_of,
@@ -44,24 +43,19 @@ from .document import (
 )
 from .pictures import Gallery
 
-#: Of more pairs the folded ones say their findings without charts: a page stays below 800 kB.
-MOST_DRAWN = 21
-MOST_MAPPED = 6  # more sets are no map
-#: Findings that a card has; columns of the band where nothing changed; rows named as examples.
-FINDINGS, BAND, EXAMPLES = 5, 14, 3
+#: Of more pairs the folded ones have no charts: a page stays below 800 kB. More sets are no map.
+MOST_DRAWN, MOST_MAPPED = 21, 6
+#: Findings of a card; columns of the band where nothing changed; example rows; rows of a kind.
+FINDINGS, BAND, EXAMPLES, MOST_ROWS = 5, 14, 3, 5
 #: Kinds of findings whose values are shares.
 SHARES = ("level", "value", "missing", "rounding", "identity", "copy")
-#: Rows that are listed, of each kind.
-MOST_ROWS = 5
 WHY = "Why: the value, and what is usual (1% to 99%)"
 PARTS = {"location": "averages", "scale": "overall spread",
          "shape": "spread and relations of {}"}  # fmt: skip
-HOW_TO_READ = (
-    "Of one row of each set, taken at random, the score is higher for the right one in so many of "
-    "100 pairs; 50 is guessing. Small from 0.56, medium from 0.64, large from 0.71."
-)
-#: Warnings on how the data was read.
+HOW_TO_READ = "0.5 is guessing, 1 certain. Small from 0.56. Medium from 0.64, large from 0.71."
+#: Warnings on how the data was read, and those that a page says elsewhere.
 READING = ("encoding", "missing values", "curved", "sampled")
+SAID = (*READING, "schema")
 
 
 def comparison_document(found: Comparison, command: str | None, files: Sequence[str]) -> Document:
@@ -95,8 +89,7 @@ def comparison_document(found: Comparison, command: str | None, files: Sequence[
 def _pair_parts(subject: Subject) -> Iterator[Section]:
     """A card for every pair that was tested: of those that differ two are open, others folded."""
     found, folds = subject.found, []
-    pairs = found.by_size if found.differing is not None else ()
-    shown = found.differing or pairs
+    shown, pairs = found.differing or (), found.by_size if found.differing is not None else ()
     words = "Least different", "Most different"
     opened = dict(zip((*shown[-1:], *shown[:1]), words, strict=False))
     for i, j in pairs:
@@ -142,7 +135,8 @@ def many_card(subject: Subject) -> Card:
     """How many pairs differ, a map and a matrix of the sizes."""
     found, names = subject.found, subject.names
     side: list[Block] = [Gallery(subject).averages()] if subject.pictures else []
-    if not subject.pictures and len(names) <= MOST_MAPPED and found.map is not None:
+    mapped = results.apart(found) and len(names) <= MOST_MAPPED and not subject.pictures
+    if mapped and found.map is not None:
         text = "The farther apart two dots, the easier their rows are told apart."
         side = [Figure("The sets on a map.", text, charts.set_map(names, found.map))]
     text = f"How often one {subject.thing} of each is told apart,"
@@ -181,7 +175,8 @@ def _finding_chart(one: Finding, subject: Subject) -> tuple[Chart | None, str]:
         words = partial(share_text, places=1 if max(one.a, one.b) < 0.1 else 0)
         return charts.bars((one.a, one.b), names, words, title), text
     if one.kind == "inside":
-        return charts.bars((one.a, one.b), names, number, title), f"Averages of {one.column} there."
+        words, what = partial(value_text, kind=one.of), "Spreads" if one.part else "Averages"
+        return charts.bars((one.a, one.b), names, words, title), f"{what} of {one.column} there."
     if side is None or "missing" in (one.part, one.detail):  # gaps are no values
         return None, text
     values = subject.values(one.column, one.where)
@@ -205,8 +200,10 @@ def _band(subject: Subject) -> tuple[Block, ...]:
         if place == place:
             items.append((one.name, place, said))
     caption = "Grey: changes too small to be seen with these rows."
-    title = "Every column is inside what chance allows."
-    return (Figure(title, caption, charts.seen_from(items[:BAND])),) if items else ()
+    caption += f" The {BAND} that moved most are shown." if len(items) > BAND else ""
+    shown = sorted(items, key=lambda item: -abs(item[1]))[:BAND]
+    drawn = charts.for_phones(partial(charts.seen_from, shown), 520, 334)
+    return (Figure("Every column is inside what chance allows.", caption, drawn),) if items else ()
 
 
 def _examples(subject: Subject) -> Table:
@@ -229,9 +226,9 @@ def _examples(subject: Subject) -> Table:
 
 def _facts(subject: Subject, notes: Sequence[tuple[str, str]]) -> Iterator[Fact]:
     """How sure (of many sets of the farthest pair), what changed, rows to check, quality."""
-    found, many, first = subject.found, subject.many, results.first_pair(subject.found)
-    p, n = first.p, first.verdict.n_permutations
-    said = " and ".join(set_labels(first.names)) if many else plural(n, "relabelling")
+    found, many = subject.found, subject.many
+    p, n = found.p, found.verdict.n_permutations
+    said = " and ".join(set_labels(found.farthest)) if many else plural(n, "relabelling")
     tested = (f"p {p_sign(p, n)}", said) if p == p else ("no test", "few rows")
     yield Fact("How sure", *tested)
     yield from () if many else _facts_of_pair(subject)
@@ -240,9 +237,8 @@ def _facts(subject: Subject, notes: Sequence[tuple[str, str]]) -> Iterator[Fact]
     text = f"look like {'another' if many else 'the other'} set"
     if neither or not rows:
         text = f"{neither or 'none'} unlike {'any set' if many else 'both sets'}"
-    yield Fact(
-        f"{subject.thing.capitalize()}s to check", f"{len(rows):,}", text, "rows" if rows else ""
-    )
+    label = f"{subject.thing.capitalize()}s to check"
+    yield Fact(label, f"{len(rows):,}", text, "rows" if rows else "")
     about = notes[0][0].lower() if notes else "nothing odd"
     yield Fact("Data quality", plural(len(notes), "note"), about, "quality" if notes else "")
 
@@ -255,8 +251,9 @@ def _facts_of_pair(subject: Subject) -> Iterator[Fact]:
     yield Fact(what, counts, "all tested together", "columns" if subject.named else "made")
     pairs = found.feature_pairs.changed
     if pairs and subject.named:
-        first = f"{quoted(pairs[0].first)} and {quoted(pairs[0].second)} first"
-        yield Fact("Relations changed", f"{len(pairs):,}", first, "relations")
+        first = f"{quoted(pairs[0].first_column)} and {quoted(pairs[0].second_column)} first"
+        counts = f"{len(pairs):,}{'+' if len(pairs) == LISTED else ''}"
+        yield Fact("Relations changed", counts, first, "relations")
 
 
 # ---- pairs of many sets ------------------------------------------------------------------------
@@ -356,8 +353,8 @@ def parts_section(subject: Subject) -> Iterator[Section]:
     things = "pixels" if subject.pictures else "columns"
     shares = {PARTS[kind].format(things): share for kind, share in verdict.shares.items()}
     if title := made_of_sentence(verdict):
-        lead = "; ".join(f"{share_text(share)} {name}" for name, share in shares.items())
-        yield Section("parts", "Made of", title, f"{lead}.", (charts.made_of(shares),))
+        lead = " ".join(f"{x.capitalize()}: {share_text(share)}." for x, share in shares.items())
+        yield Section("parts", "Made of", title, lead, (charts.made_of(shares),))
 
 
 # ---- quality, and how it was made --------------------------------------------------------------
@@ -368,22 +365,24 @@ def quality_notes(found: Comparison) -> list[tuple[str, str]]:
     sets = found.verdict.sets
     aside = [("Set aside", str(note)) for note in found.warnings if note.code == "set aside"]
     notes = [*(("Other columns", str(change)) for change in found.schema_changes), *aside]
-    repeated = [one for one in found.findings if one.kind == "repeated rows"]
-    notes += [("Repeated rows", sentence(one, sets)) for one in repeated]
-    gaps = sorted(
-        (one for one in found.features if max(one.a.missing, one.b.missing) > 0),
-        key=lambda one: -abs(one.b.missing - one.a.missing),
-    )
+    pairs = [found.pair(*pair) for pair in found.by_size[: 1 if found.differing is None else None]]
+    missing, to = dict[str, list[float]](), "→" if len(found.names) == 2 else "to"
+    for pair in pairs:
+        repeated = [one for one in pair.findings if one.kind == "repeated rows"]
+        notes += [("Repeated rows", sentence(one, pair.verdict.sets)) for one in repeated]
+        for row in pair.features:
+            missing.setdefault(row.name, []).extend((row.a.missing, row.b.missing))
+    missing = missing if to == "→" else {name: sorted(of) for name, of in missing.items()}
+    gaps = sorted((x for x in missing if any(missing[x])), key=lambda x: -np.ptp(missing[x]))
     if gaps:
-        shares = [(one.name, *shares_text(one.a.missing, one.b.missing)) for one in gaps[:6]]
-        said = "; ".join(f"{quoted(name)} {a if a == b else f'{a} → {b}'}" for name, a, b in shares)
+        shares = [(name, *shares_text(missing[name][0], missing[name][-1])) for name in gaps[:6]]
+        said = "; ".join(f"{quoted(x)} {a if a == b else f'{a} {to} {b}'}" for x, a, b in shares)
         more = f" and {plural(len(gaps) - 6, 'more column')}" if len(gaps) > 6 else ""
         notes.append(("Missing values", f"{said}{more}."))
     odd = found.verdict.quality if found.image_shape is None else ()  # a pixel is no column
     odd = tuple(one for one in odd if not aside or one.kind != "times")  # that says it, too
     notes += [(one.kind.capitalize(), sentence(one, sets)) for one in odd if one.detail != IN_BOTH]
-    told = (*READING, "schema")
-    notes += [(n.code.capitalize(), str(n)) for n in found.warnings if n.code not in told]
+    notes += [(n.code.capitalize(), str(n)) for n in found.warnings if n.code not in SAID]
     return list(dict.fromkeys(notes))
 
 
@@ -396,12 +395,12 @@ def how_made(
     data = ", ".join(f"{group.name} {group.total:,} rows" for group in found.groups)
     tested = " and ".join(f"{n:,}" for n in found.verdict.rows_tested)
     notes = [
-        ("Data", f"{data}; {plural(len(found.feature_names), 'feature')}"),
+        ("Data", f"{data}. {plural(len(found.feature_names), 'feature')}."),
         ("Size", f"AUC of the angle {size:.4g} [{size.low:.4g}, {size.high:.4g}]"),
         ("How to read it", HOW_TO_READ),
-        ("p-value", f"{found.verdict.n_permutations:,} relabellings of {tested} rows"),
-        ("Geometry", f"{g.span} span, {g.units} units, shrinkage {number(float(g.shrinkage))}, "
-         f"pooling {number(float(g.pooling))}"),
+        ("p-value", f"{found.verdict.n_permutations:,} relabellings. Rows: {tested}."),
+        ("Geometry", f"{g.span} span, {g.units} units, shrinkage {g.shrinkage:.3g}, "
+         f"pooling {g.pooling:.3g}"),
         *(("File", path) for path in files),
         ("Settings", ", ".join(f"{k}={v}" for k, v in found.settings.items() if v is not None)),
         *(("Reading", str(note)) for note in found.warnings if note.code in READING),

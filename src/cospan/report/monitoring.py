@@ -12,7 +12,7 @@ import numpy as np
 
 from cospan.base.text import cut_middle, listed, number, plural, quoted, share_text
 from cospan.base.tolerance import NOT_ZERO
-from cospan.evidence import Held
+from cospan.evidence import OTHER, Held
 from cospan.monitoring import Episode, Monitoring, Window
 from cospan.wording import results
 from cospan.wording.findings import set_labels
@@ -162,7 +162,7 @@ def _over_time(name: str, windows: Sequence[Window]) -> Iterator[Values]:
     if sum(bool(one.levels) or one.mean == one.mean for one in calm) < 2:
         return
     if shares:
-        level = max(shares, key=lambda x: _reach(shares[x]))
+        level = max(shares, key=lambda x: (x != OTHER, _reach(shares[x])))
         yield f"{name} = {level}", shares[level], share_text
     else:
         yield name, [one.mean for one in held], number
@@ -191,6 +191,7 @@ def _window_sections(found: Monitoring) -> Iterator[Section]:
         sets, pair = results.window_sets(window), window.comparison
         pair = replace(pair, names=sets, _verdict=replace(pair.verdict, sets=sets))
         card = pair_card(Subject(pair))
+        card = card._replace(title=f"{card.title[:1].upper()}{card.title[1:]}")  # The reference
         if not pair.verdict.differs:
             card = card._replace(lead=f"Alone it shows nothing: the alarm adds up several {unit}s.")
         if len(usual) > 1:
@@ -227,8 +228,7 @@ def _windows_section(found: Monitoring) -> Section:
              "State": "chip", "Size ↕": "number", "Columns": "words"}  # fmt: skip
     text = f"deviation, size and columns of each {unit}"
     fold = Fold("Show the table", text, (table(heads, rows),))
-    title = f"All {plural(len(rows), unit)}"
-    return Section("windows", f"All {unit}s", title, "", (fold,))
+    return Section("windows", f"All {unit}s", f"All {plural(len(rows), unit)}", "", (fold,))
 
 
 # ---- charts over time ---------------------------------------------------------------------------

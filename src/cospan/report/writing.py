@@ -28,9 +28,8 @@ from .document import Card, Chart, Document, Figures, Fold, Notes, Pictures, Sec
 from .monitoring import monitoring_document
 
 FOLDER = Path(__file__).parent / "page"
-_ENDINGS = dict.fromkeys(("", ".html", ".htm"), "html") | {
-    ".md": "md", ".markdown": "md", ".json": "json",
-}  # fmt: skip
+_ENDINGS = dict.fromkeys(("", ".html", ".htm"), "html")
+_ENDINGS |= {".md": "md", ".markdown": "md", ".json": "json"}
 #: Markdown: lines in all, rows of the first table and of the others, remarks, letters of a cell.
 MOST_LINES, FIRST_ROWS, MORE_ROWS, MOST_NOTES, LONGEST = 60, 12, 5, 5, 160
 #: Characters that Markdown or HTML would act on.
@@ -150,8 +149,10 @@ def _items(
         elif isinstance(block, Pictures) and not block.title and not block.ends:
             yield "list", [[one.title, one.text] for one in block.pictures[:MOST_NOTES]]
         elif isinstance(block, Fold):
-            if folded or isinstance(block.blocks[0], Card):
-                yield "text", [[f"{block.title}: {block.text}" if block.text else block.title]]
+            card = isinstance(block.blocks[0], Card)
+            if folded or card:  # a card says the text itself
+                said = block.text and not (folded and card)
+                yield "text", [[f"{block.title}: {block.text}" if said else block.title]]
             inner = (one for one in block.blocks if folded or not isinstance(one, Card))
             yield from _items(inner, most, folded)
         elif isinstance(block, Card):

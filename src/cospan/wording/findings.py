@@ -142,11 +142,10 @@ def _spread(one: Finding, sets: Pair, kind: str) -> str:
     name = quoted(one.column)
     if one.a == 0 or one.b == 0:
         return f"{name} does not vary in {sets[0] if one.a == 0 else sets[1]}"
-    ratio = one.b / one.a
-    if ratio >= 2:
-        return f"{name} varies {number(ratio, 2)} times as much in {sets[1]}"
-    change = share_text(abs(ratio - 1))
-    return f"{name} varies {change} {'more' if ratio > 1 else 'less'} in {sets[1]}"
+    if one.b >= 2 * one.a:
+        return f"{name} varies {number(one.b / one.a, 2)} times as much in {sets[1]}"
+    change, more = share_text(abs(one.b / one.a - 1)), "more" if one.b > one.a else "less"
+    return f"{name} varies {change} {more} in {sets[1]}"
 
 
 def _shape(one: Finding, sets: Pair, kind: str) -> str:
@@ -213,7 +212,8 @@ def _relation(one: Finding, sets: Pair, kind: str) -> str:
         return _share(one, f"{quoted(one.column)} equals {quoted(one.second)}", sets)
     x, y = correlations(one.a, one.b)
     ends = ((one.column, one.part), (one.second, one.detail))
-    first, second = (f"{quoted(c)} = {quoted(level)}" if level else quoted(c) for c, level in ends)
+    words = {"": "{}", "missing": "gaps in {}"}
+    first, second = (words.get(x, "{} = {}").format(quoted(c), quoted(x)) for c, x in ends)
     if x == y:
         return f"the relation of {first} and {second} changed"
     moved = _moved(one) if min(one.a, one.b) > -0.005 else "went"  # -0.00 is 0.00
@@ -302,7 +302,7 @@ def step_text(step: float, kind: str) -> str:
     """
     if kind in TIMES:
         return value_text(step / (24 if kind == "time of day" else 1), "duration")
-    return number(step, 2)
+    return number(float(f"{step:.2g}"))
 
 
 def value_text(value: float, kind: str) -> str:

@@ -69,7 +69,7 @@ def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
     lines = [verdict_headline(verdict)]
     if not math.isnan(verdict.pvalue):
         beyond = "This is beyond" if verdict.differs else "There is nothing beyond"
-        lines.append(f"{beyond} chance ({chance(verdict.pvalue)}).")
+        lines.append(f"{beyond} chance ({chance(verdict.pvalue, verdict.n_permutations)}).")
     if verdict.auc is not None:
         lines.append(size_sentence(verdict.auc))
     if not verdict.differs:
@@ -170,12 +170,14 @@ def comparison_sentences(found: Comparison) -> tuple[str, ...]:
     if len(found.names) == 2:
         return (*verdict_sentences(found.verdict), *filter(None, [aside_sentence(found)]))
     lines, pairs = [headline(found)], apart(found)
-    verdict = first_pair(found).verdict
+    verdict = found.verdict
     findings = [one for one in told(verdict) if pairs or not one.column]
     times = [f"told apart {of_hundred(found.sizes[p])} times in 100 (guessing: 50)" for p in pairs]
-    words = ("differ most:", "differ least:") if len(set(times)) > 1 else ("are",)
-    for word, k in zip(words, (0, -1) if pairs else (), strict=False):
-        lines.append(f"{pair_name(found, pairs[k])} {word} {times[k]}.")
+    if alike := len({round(100 * found.sizes[p]) for p in pairs}) == 1:
+        who = f"{pair_name(found, pairs[0])} are" if len(pairs) == 1 else "Each of these pairs is"
+        lines.append(f"{who} {times[-1]}.")
+    for word, k in (("most", 0), ("least", -1)) if pairs and not alike else ():
+        lines.append(f"{pair_name(found, pairs[k])} differ {word}: {times[k]}.")
     a, b = set_names(verdict.sets)
     lines += [f"From {a} to {b}: {text}" for text in finding_sentences(verdict, findings[:3])]
     lines += filter(None, [aside_sentence(found)])
@@ -185,11 +187,6 @@ def comparison_sentences(found: Comparison) -> tuple[str, ...]:
 def apart(found: Comparison) -> tuple[tuple[int, int], ...]:
     """The pairs that differ, the farthest first; all of them where that was not tested."""
     return found.by_size if found.differing is None else found.differing
-
-
-def first_pair(found: Comparison) -> Comparison:
-    """The farthest pair of those that differ; where none does, the farthest."""
-    return found.pair(*(apart(found) or found.by_size)[0])
 
 
 def pair_name(found: Comparison, pair: tuple[int, int]) -> str:
@@ -271,16 +268,19 @@ def changed_in(found: Comparison) -> dict[str, int]:
 
 def sets_lead(found: Comparison) -> str:
     """The second sentence on more than two sets: the column that differs in most pairs."""
+    n = len(found.by_size)
     if found.differing == ():
-        n = len(found.by_size)
-        return f"Among {n:,} pairs, differences as large as these come about by chance."
+        return f"Nothing is beyond chance. {unseen_sentence(found.verdict)}".rstrip()
     if found.differing is None or nameless(found.verdict):
         return f"{pair_name(found, apart(found)[0])} are farthest apart."
     if len(found.differing) == 1:
-        return columns_lead(first_pair(found))
-    for name, times in changed_in(found).items():
-        return f"{quoted(name)} differs in {times} of {plural(len(found.by_size), 'pair')}."
-    return "No single column stands out."
+        return columns_lead(found)
+    times = changed_in(found)
+    first = [name for name, most in times.items() if most == max(times.values())]
+    if not first:
+        return "No single column stands out."
+    where = f"all {n:,}" if times[first[0]] == n else f"{times[first[0]]:,} of {n:,}"
+    return f"{listed(first, 3)} differ{'' if first[1:] else 's'} in {where} pairs."
 
 
 # ---- over time ---------------------------------------------------------------------------------
@@ -358,10 +358,7 @@ def promise_sentence(found: Monitoring) -> str:
 def noticed_sentence(found: Monitoring) -> str:
     """The smallest lasting change that is noticed."""
     unit, seen = window_name(found), found.smallest_seen
-    return (
-        f"A lasting change of {seen[7]:.1f} times the usual ups and downs from {unit} to {unit} is "
-        f"noticed within 7 {unit}s."
-    )
+    return f"A lasting change of {seen[7]:.1f} times the usual swing is noticed within 7 {unit}s."
 
 
 def episode_sentence(one: Episode) -> str:
@@ -396,7 +393,7 @@ def worst_windows(one: Episode, found: Monitoring) -> list[Window]:
 
 def window_sets(one: Window) -> tuple[str, str]:
     """What the reference and a window are called."""
-    return "reference", day_text(one.start) if one.every.timed else str(one)
+    return "the reference", day_text(one.start) if one.every.timed else str(one)
 
 
 def window_sentences(one: Window) -> tuple[str, ...]:
