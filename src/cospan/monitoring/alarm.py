@@ -2,7 +2,7 @@
 
 A value x of a window becomes z = (x - μ) / √((τ² + 1/n) g): μ the reference's mean, τ² what its
 windows vary beyond sampling, g how much longer than one window deviations last. Of each function
-two one-sided sums are kept, S ← max(0, S ± z - k), and one that passes h (1 + 6g/W) is an alarm. h
+two one-sided sums are kept, S ← max(0, S ± z - k), and one that passes h (1 + 7g/W) is an alarm. h
 is simulated for W windows of reference, the number of functions and the rate of false alarms that
 is stated, everything being estimated from W windows as here. Runs of alarms become episodes.
 """
@@ -32,7 +32,7 @@ SLACK = 0.75
 #: Standard errors that are added to an autocorrelation, the smallest to divide by, and the largest.
 ERRORS, LEAST_ALIKE, MOST_ALIKE = 1.5, 0.05, 0.97
 #: The threshold of a function is h (1 + RESEMBLING g / W).
-RESEMBLING = 6.0
+RESEMBLING = 7.0
 #: Simulated functions, and how windows follow each other in one half and in the other: AR(1).
 SIMULATED, AR, SEED = 20_000, (0.0, 0.5), 7
 #: The share of the largest sums that an exponential is fitted to, and the most windows simulated.

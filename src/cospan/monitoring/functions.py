@@ -224,7 +224,7 @@ class Functions:
         x = one.values
         if one.part != "date":
             yield "average", one.part, x
-        yield "mean", one.part, legendre(self.ranks[place].of(x))[0]
+        yield "mean", one.part, normal
         about = 2 * special.ndtr(windows.about_mean(normal)) - 1
         for kind, values in zip(("spread", "shape", "shape"), legendre(about)[1:], strict=True):
             yield kind, one.part, values

@@ -159,7 +159,8 @@ def _keys(subject: Subject) -> tuple[Key, ...]:
 def _points(subject: Subject) -> Iterator[Figure]:
     """The first findings with their charts; without names only repeated rows."""
     verdict = subject.found.verdict
-    for one in () if results.only_repeated(verdict) else results.told(verdict)[:FINDINGS]:
+    found = () if results.only_repeated(verdict) else results.told(verdict)
+    for one in (*found, *results.remarkable(verdict))[:FINDINGS]:
         chart, text = _finding_chart(one, subject)
         (words,) = finding_sentences(verdict, [one])
         yield Figure(words, text, chart)

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 #: Findings that a verdict has a sentence for.
 MOST_FINDINGS = 8
-#: What is odd about the data and belongs in a verdict.
-TOLD = ("writing", "outlying")
 
 
 def verdict_headline(verdict: Verdict) -> str:
@@ -53,6 +51,11 @@ def told(verdict: Verdict) -> list[Finding]:
             if one.kind not in SCHEMA and not (unnamed and one.column)]  # fmt: skip
 
 
+def remarkable(verdict: Verdict) -> list[Finding]:
+    """What is odd about the data and belongs in a verdict."""
+    return [one for one in verdict.quality if one.kind in ("writing", "outlying")]
+
+
 def schema_sentences(verdict: Verdict, most: int = MOST_FINDINGS) -> list[str]:
     """Which columns are not the same in both sets."""
     schema = [sentence(one, verdict.sets) for one in verdict.findings if one.kind in SCHEMA]
@@ -76,7 +79,7 @@ def verdict_sentences(verdict: Verdict) -> tuple[str, ...]:
         lines.append(unseen_sentence(verdict))
     lines.append(made_of_sentence(verdict))
     lines += finding_sentences(verdict, findings[:MOST_FINDINGS])
-    lines += [sentence(one, verdict.sets) for one in verdict.quality if one.kind in TOLD]
+    lines += finding_sentences(verdict, remarkable(verdict))
     more = len({one.column for one in findings[MOST_FINDINGS:]})
     if nameless(verdict) and verdict.differs:
         lines.append(f"{len(verdict.columns.changed):,} of {_counted(verdict)} changed.")
