@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_angles", "plot_directions", "plot_samples"]
 
 # Okabe and Ito's palette: distinct for every common kind of colour vision.
-BLUE, ORANGE, GREY, DARK = "#0072B2", "#D55E00", "#999999", "#333333"
+BLUE, ORANGE, DARK = "#0072B2", "#D55E00", "#333333"
 _LOOKS = ((BLUE, None), (ORANGE, "///"), (DARK, None))
 LEGEND_LINE = 45  # letters of all names that fit side by side
 NEAR = 10.0  # degrees from 45 that count as shared: one set varies 1.4 times as much at most

@@ -264,8 +264,6 @@ def as_weights(weights: object, rows: int, name: str = "sample_weight") -> np.nd
         array = np.asarray(to_numpy(weights) if is_array(weights) else weights, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(f"{name} must be numbers, one for each row.") from None
-    if array.ndim == 0:
-        array = np.full(rows, float(array))
     if array.shape != (rows,):
         raise InputError(f"{name} has shape {array.shape} where ({rows},) is expected.")
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))

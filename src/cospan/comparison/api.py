@@ -31,7 +31,6 @@ from cospan.summary import random_rows, rows_within
 FEW_ROWS = 30
 # Of a comparison whose rows are scored with curved features.
 CURVED = "The difference is curved: means, spreads and correlations show only a part of it."
-WORTH_SAYING = 0.05  # a share of rows that deserves a remark
 #: Rows of each of two sets that a result keeps, for pictures; of more sets their pairs are tested
 #: on them. And bytes of all of them together.
 DRAWN_ROWS, PAIRED_ROWS, DRAWN_BYTES = 2_000, 20_000, 2**25
@@ -238,28 +237,17 @@ def _notes(
         text = f"There is no p-value: a test needs at least {FEWEST_ROWS} rows in each set."
         yield Note("no p-value", text)
     for group in groups:
-        yield from _of_group(group, model)
+        rows = plural(group.n, "row")
+        if group.own is not None and group.total < FEW_ROWS:
+            yield Note("few rows", f"{group.name} has only {rows}: expect wide intervals.")
+        if group.sampled:
+            text = (
+                f"Of {group.name} a uniform sample of {rows} was scored, not all {group.total:,}."
+            )
+            yield Note("sampled", text)
     yield from _constant(opened, model)
     if model.curve is not None and (verdict is None or verdict.differs):
         yield Note("curved", CURVED)
-
-
-def _of_group(group: Group, model: Model) -> Iterator[Note]:
-    if group.own is not None and group.total < FEW_ROWS:
-        rows = plural(group.total, "row")
-        yield Note("few rows", f"{group.name} has only {rows}: expect wide intervals.")
-    if group.sampled:
-        rows = plural(group.n, "row")
-        text = f"Of {group.name} a uniform sample of {rows} was scored, not all {group.total:,}."
-        yield Note("sampled", text)
-    if isinstance(model, JointFrame) and model.blocks.k:
-        astray = 1 - float(np.mean(np.asarray(group.alignment.relational)))
-        if astray > WORTH_SAYING:
-            text = (
-                f"{astray:.0%} of the rows of {group.name} reach outside what both sets span; "
-                "without shrinkage their angles mislead."
-            )
-            yield Note("outside the sets", text, 'Give shrinkage="auto".')
 
 
 def _constant(opened: Opened, model: Model) -> Iterator[Note]:

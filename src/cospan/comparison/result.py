@@ -32,7 +32,7 @@ from cospan.evidence import (
     plan_from,
     read_columns,
 )
-from cospan.model import JointFrame, ManyFrame, below_rate, set_number
+from cospan.model import JointFrame, ManyFrame, below_rate
 
 if TYPE_CHECKING:
     from cospan.estimator import AlignmentAngleClassifier
@@ -219,7 +219,11 @@ class Comparison:
 
         Of more than two sets it is made from the rows in `samples`, when it is first asked for.
         """
-        i, j = (set_number(one, self.names) for one in (a, b))
+        numbers = {one: k for k, name in enumerate(self.names) for one in (k, name)}
+        for one in (a, b):
+            if one not in numbers:
+                raise InputError(f"There is no set {one!r}; the sets are {', '.join(self.names)}.")
+        i, j = numbers[a], numbers[b]
         if i == j:
             raise InputError(f"Both sets are {self.names[i]!r}; name two different ones.")
         if (i, j) == (0, 1) and self._verdict is not None:

@@ -333,8 +333,7 @@ def repeated_rows(
         if 0 < len(alike) < len(columns):
             beyond &= _pairs(row_keys(alike), n_a, permutations, seed)[2]
         # Or in its relations: then only other pairs come back where it is left out.
-        share = np.array([n_a * (n_a - 1) / 2, n_b * (n_b - 1) / 2, n_a * n_b], dtype=float)
-        share /= share.sum()
+        share = np.array([n_a**2, n_b**2, 2 * n_a * n_b]) / (n_a + n_b) ** 2
         for out in np.array_split(np.arange(len(alike)), max(1, min(len(alike), LEFT_OUT))):
             rest = [values for k, values in enumerate(alike) if k not in out]
             if rest and beyond.any():

@@ -28,7 +28,7 @@ from cospan.model.directions import (
     shared_directions,
 )
 from cospan.model.frame import JointFrame
-from cospan.model.many import ManyFrame, set_number
+from cospan.model.many import ManyFrame
 from cospan.model.prepared import Geometry, PreparedSets, WorkingSets, in_feature_units
 from cospan.model.set_model import SetCosts
 from cospan.model.settings import DEFAULTS, Given, Settings, settled
@@ -41,5 +41,5 @@ __all__ = [
     "Settings", "Typicality", "UsualRows", "WorkingSets", "angles_of", "attribute",
     "below_rate", "calibrated_weights", "extreme_directions", "fit_calibration",
     "in_feature_units", "landmark_map", "log_odds_of", "mapped_summary", "prototypes",
-    "score_map", "set_number", "settled", "shared_directions", "tried_rows",
+    "score_map", "settled", "shared_directions", "tried_rows",
 ]  # fmt: skip

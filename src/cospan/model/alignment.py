@@ -199,13 +199,7 @@ class Alignment:
         return xp.astype(self.theta > threshold, xp.int64)
 
     def __len__(self) -> int:
-        n = self.theta.shape[0]
-        if n != n:  # NaN: Dask does not know yet
-            raise InputError(
-                "How many samples this lazy alignment has is not known before it is computed; "
-                "take theta.compute()."
-            )
-        return int(n)
+        return int(self.theta.shape[0])
 
     def __getitem__(self, index: Any) -> Alignment:
         if isinstance(index, (int, np.integer)):

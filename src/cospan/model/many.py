@@ -28,7 +28,6 @@ from cospan.base.factorizations import eigh, joint_rotation
 from cospan.base.tolerance import PRESENT_SHARE, SAME_EIGENVALUE
 from cospan.base.types import Array, Bools, Floats, Index
 from cospan.decomposition import gsvd
-from cospan.errors import InputError
 from cospan.model.leave_one_out import whitening_of
 from cospan.model.prepared import PreparedSets, WorkingSets, in_feature_units
 from cospan.model.set_model import SetCosts
@@ -112,15 +111,6 @@ class ManyFrame:
         kinds = ", ".join(f"{np.count_nonzero(self.kind == kind)} {kind}" for kind in KINDS)
         d = self.directions.shape[1]
         return f"ManyFrame({len(self.names)} sets, {d} features, {self.rank} directions: {kinds})"
-
-
-def set_number(name: str | int, names: Sequence[str]) -> int:
-    """The number of a set that is given by its name or its number."""
-    if isinstance(name, (int, np.integer)) and 0 <= name < len(names):
-        return int(name)
-    if not isinstance(name, str) or name not in names:
-        raise InputError(f"There is no set {name!r}; the sets are {', '.join(names)}.")
-    return names.index(name)
 
 
 # ---- the higher-order GSVD ----------------------------------------------------------------------
