@@ -49,8 +49,7 @@ APART, SCALED = 0.5, 1.6
 #: Of a change of rounding the average is told where it moved by so many standard deviations, else
 #: the spread where the logarithm of the ratio is this far from 0.
 PLAIN = 0.25
-#: A value of one set is outlying, maybe a sentinel, where it occurs so often and is so many ranges
-#: of the other set away from it.
+#: A value is outlying that occurs so often, and is so many of the other set's ranges away from it.
 AGAIN, OUTLYING = 3, 2.0
 #: Levels of one set alone are noted where chance would give them less often.
 BY_CHANCE = 0.001

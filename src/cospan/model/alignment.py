@@ -199,7 +199,13 @@ class Alignment:
         return xp.astype(self.theta > threshold, xp.int64)
 
     def __len__(self) -> int:
-        return int(self.theta.shape[0])
+        n = self.theta.shape[0]
+        if n != n:  # NaN: Dask does not know yet
+            raise InputError(
+                "How many samples this lazy alignment has is not known before it is computed; "
+                "take theta.compute()."
+            )
+        return int(n)
 
     def __getitem__(self, index: Any) -> Alignment:
         if isinstance(index, (int, np.integer)):
