@@ -184,9 +184,9 @@ def find(
     over_all = _of_all_rows(functions, *values)
     sampled = sizes != tuple(map(len, kept)) and groups is None
     clear = max(map(abs, over_all.values()), default=0.0) > CLEARLY
-    counts = {permutations} if clear or repeated else {permutations, min(FIRST, permutations)}
-    for permutations in sorted(counts):
-        labellings = Labellings.draw(*sizes, permutations, seed, groups)
+    counts = {permutations} if clear else {permutations, min(FIRST, permutations)}
+    for count in sorted(counts):
+        labellings = Labellings.draw(*sizes, count, seed, groups)
         evidence = weigh(functions, labellings, over_all if sampled else {})
         if evidence.p > NOTHING:
             break
@@ -199,7 +199,7 @@ def find(
     return Verdict(
         pvalue=p,
         rows_tested=sizes,
-        n_permutations=permutations,
+        n_permutations=permutations if repeated else count,
         findings=(*again, *found),
         order=tuple(functions.names[k] for k in order),
         feature_pairs=pair_table(evidence, functions, sizes[0]),

@@ -98,8 +98,8 @@ class CurvedSets:
         if g.n_sets == 2:
             # With M_A⁻¹ M_B = U S Vᵀ one map serves both: M_A U, with the weights 1 and S².
             first, second = (arrays.to_numpy(one) for one in self.costs.scoring_maps)
-            turn, values, _ = np.linalg.svd(np.linalg.solve(first, second))
-            across, weights = first @ turn, np.stack([np.ones(len(values)), values**2])
+            values, turn = np.linalg.eigh(arrays.gram(np.linalg.solve(first, second).T))
+            across, weights = first @ turn, np.stack([np.ones(len(values)), np.maximum(values, 0)])
         across = arrays.to_numpy(g.per_unit())[:, None] * across
         return self.map.through(across), weights, arrays.to_numpy(g.means) @ across
 
