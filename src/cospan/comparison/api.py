@@ -29,7 +29,6 @@ from cospan.model import JointFrame, ManyFrame
 from cospan.summary import random_rows, rows_within
 
 FEW_ROWS = 30
-# Of a comparison whose rows are scored with curved features.
 CURVED = "The difference is curved: means, spreads and correlations show only a part of it."
 #: Rows of each of two sets that a result keeps, for pictures; of more sets their pairs are tested
 #: on them. And bytes of all of them together.

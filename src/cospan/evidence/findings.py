@@ -336,11 +336,9 @@ def _of_range(one: FeatureChange) -> Iterator[Finding]:
     for where, own, other in (("in A", one.a, one.b), ("in B", one.b, one.a)):
         far = OUTLYING * (other.high - other.low)
         ends = zip((own.low, own.high), (other.low, other.high), own.at_ends, strict=True)
-        for end, usual, rows in () if one.changed else ends:
+        for end, usual, rows in () if one.changed or one.kind != "number" else ends:
             if rows >= AGAIN and abs(end - usual) > far > 0:
-                yield Finding(
-                    "outlying", one.name, detail=where, a=end, b=usual, rows=rows, of=one.kind
-                )
+                yield Finding("outlying", one.name, detail=where, a=end, b=usual, rows=rows)
 
 
 def _of_profiles(a: ColumnProfile, b: ColumnProfile) -> Iterator[Finding]:

@@ -365,20 +365,23 @@ def noticed_sentence(found: Monitoring) -> str:
 
 
 def episode_sentence(one: Episode) -> str:
-    """Since when, until when, and in which columns."""
+    """Since when, until when, in which columns, and which passed most clearly later on."""
     names = listed(one.columns, MOST_COLUMNS) if one.columns else "the data as a whole"
+    passed = [(one.alarm, ()), *one.announced]  # the first one, unless another is by far clearer
+    clearest, new = max(passed, key=lambda of: of[0].level * (1 if of[1] else 2))
+    more = f" Clearest on {day_text(clearest.start)}: {listed(new, MOST_COLUMNS)}." if new else ""
     since = day_text(one.start)
     if one.end is None:
         differ = "differ" if len(one.columns) > 1 else "differs"
-        return f"Since {since}, {names} {differ} from the reference."
-    until = "" if one.end == one.start else f" to {day_text(one.end)}"
-    return f"{'From' if until else 'On'} {since}{until}, {names} differed from the reference."
+        return f"Since {since}, {names} {differ} from the reference.{more}"
+    to = "" if one.end == one.start else f" to {day_text(one.end)}"
+    return f"{'From' if to else 'On'} {since}{to}, {names} differed from the reference.{more}"
 
 
 def change_sentence(one: Episode, found: Monitoring) -> str:
     """What its first column was and became, by the alarm's window or a worse one that says it."""
-    name = one.columns[:1]
-    for window in (one.alarm, *worst_windows(one, found)):
+    name, windows = one.columns[:1], [one.alarm, *(window for window, _ in one.announced)]
+    for window in (*sorted(windows, key=lambda w: -w.level), *worst_windows(one, found)):
         more = window.comparison.verdict.quality if window.comparison else ()
         findings = (replace(f, beyond=math.nan) for f in (*window.findings, *more)
                     if f.column in name or (f.kind == "relation" and f.second in name))  # fmt: skip
