@@ -40,8 +40,8 @@ def verdict_headline(verdict: Verdict) -> str:
 
 def only_repeated(verdict: Verdict) -> bool:
     """Whether sets differ in nothing but rows that repeat others."""
-    other = verdict.columns.changed or verdict.size != "none"
-    return verdict.differs and not other and bool(told(verdict))
+    rest = verdict.evidence is not None and replace(verdict, pvalue=verdict.evidence.p).differs
+    return verdict.differs and not (rest or verdict.columns.changed) and bool(told(verdict))
 
 
 def told(verdict: Verdict) -> list[Finding]:
