@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from cospan.monitoring.alarm import blamed, follow
 from cospan.monitoring.functions import Watched
 from cospan.monitoring.windows import as_every, read_windows
 from cospan.report import document_of
-from cospan.wording.results import window_sentences
+from cospan.wording.results import episode_sentence, window_sentences
 
 
 def table(seed, count, rows=60, start="2020-01-01", daily=0.15):
@@ -536,6 +537,9 @@ def test_an_episode_is_dated_by_the_hour_or_the_row():
     assert found.sentences[0] == "Since 10 March 2020 20:00, y differs from the reference."
     found = monitor(usual, values, every=20)
     assert found.sentences[0] == "Since row 401, x1 differs from the reference."
+    one, later = found.episodes[0], replace(found.windows[-1], level=99.0)
+    said = episode_sentence(replace(one, announced=((later, ("x0",)),)))
+    assert said.endswith("differs from the reference. Clearest from row 581: x0.")
     facts = {fact.label: fact.value for fact in document_of(found).card.facts}
     assert facts["First alarm"] == "row 401"
     assert facts["False alarms to expect"] == "1 in 365 windows"

@@ -369,7 +369,7 @@ def episode_sentence(one: Episode) -> str:
     names = listed(one.columns, MOST_COLUMNS) if one.columns else "the data as a whole"
     passed = [(one.alarm, ()), *one.announced]  # the first one, unless another is by far clearer
     clearest, new = max(passed, key=lambda of: of[0].level * (1 if of[1] else 2))
-    more = f" Clearest on {day_text(clearest.start)}: {listed(new, MOST_COLUMNS)}." if new else ""
+    more = f" Clearest from {day_text(clearest.start)}: {listed(new, MOST_COLUMNS)}." if new else ""
     since = day_text(one.start)
     if one.end is None:
         differ = "differ" if len(one.columns) > 1 else "differs"
